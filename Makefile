@@ -1,0 +1,111 @@
+# Everything is done in one environment, .venv, from the two lock files in requirements/.
+# A machine with Python 3.11 (with pip) and make needs nothing else.
+#
+#   make demo    simulate the main example and draw it
+#   make test    style, types, layers and all tests
+#   make bench   the speed table
+#   make docs    the documentation site, in site/
+#   make lock    write the lock files anew from pyproject.toml
+#   make clean   remove .venv and everything that these commands made
+
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help demo test style types layers pytest bench docs lock clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+TESTS ?=
+DEMO_OPTIONS ?=
+
+# Twice quiet: pip then says only what went wrong.
+PIP_OPTIONS := --quiet --quiet --disable-pip-version-check --no-input
+PIP := $(BIN)/python -m pip $(PIP_OPTIONS)
+
+# The first interpreter that really runs and is new enough; PYTHON=... chooses another.
+IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(firstword $(foreach name,python3.11 python3 python,\
+	$(shell $(name) -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1 && echo $(name))))
+
+help:
+	@sed -n 's/^#   make/make/p' Makefile
+
+# --- the environment ---------------------------------------------------------------------------
+
+# A Python without ensurepip (some distributions split it off) lends its own pip to the new .venv.
+define create_environment
+	@test -n "$(PYTHON)" && $(PYTHON) -c '$(IS_NEW_ENOUGH)' || { \
+		echo "structuredbandits needs Python 3.11 or newer, and found none: install it, or run" \
+			"'make $(MAKECMDGOALS) PYTHON=/path/to/python3.11'." >&2; exit 1; }
+	@echo "Creating the environment $(1) with $$($(PYTHON) --version)."
+	@$(PYTHON) -m venv $(1) >/dev/null 2>&1 || { \
+		$(PYTHON) -m venv --without-pip --clear $(1) && \
+		$(PYTHON) -m pip --python $(1)/bin/python $(PIP_OPTIONS) install pip; }
+endef
+
+$(VENV)/.created:
+	$(call create_environment,$(VENV))
+	@touch $@
+
+$(VENV)/.demo: requirements/demo.txt $(VENV)/.created
+	@echo "Installing the packages of $< (about a minute)."
+	@$(PIP) install -r $<
+	@touch $@
+
+$(VENV)/.test: requirements/test.txt $(VENV)/.created
+	@echo "Installing the packages of $< (about two minutes)."
+	@$(PIP) install -r $<
+	@touch $@
+
+# The package itself, from this folder. `demo` and `test` each ask for it after their own packages.
+define install_package
+	@test $(VENV)/.package -nt pyproject.toml || { \
+		$(PIP) install --no-build-isolation --no-deps -e . && touch $(VENV)/.package; }
+endef
+
+# --- the commands ------------------------------------------------------------------------------
+
+demo: $(VENV)/.demo
+	$(install_package)
+	@$(BIN)/structuredbandits simulate movielens --policies ucb,ucb-s,ucb-c,ts,ts-c \
+		--out demo-output $(DEMO_OPTIONS)
+
+test: style types layers pytest
+
+style: $(VENV)/.test
+	$(install_package)
+	@echo "Style"
+	@$(BIN)/ruff format --quiet --check . || { \
+		echo "Run '$(BIN)/ruff format .' to format these files." >&2; \
+		$(BIN)/ruff format --check . ; exit 1; }
+	@$(BIN)/ruff check --quiet .
+
+types: $(VENV)/.test
+	$(install_package)
+	@echo "Types"
+	@$(BIN)/mypy --strict src
+
+layers: $(VENV)/.test
+	$(install_package)
+	@echo "Layers"
+	@$(BIN)/lint-imports
+
+# TESTS="tests/frame -k lock" runs some of them.
+pytest: $(VENV)/.test
+	$(install_package)
+	@echo "Tests"
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
+
+bench: $(VENV)/.test
+	$(install_package)
+	@$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.test
+	$(install_package)
+	@$(BIN)/python -m mkdocs build --quiet --strict
+	@echo "The site is in site/index.html."
+
+clean:
+	rm -rf $(VENV) .lock .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis \
+		build dist site demo-output
