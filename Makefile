@@ -89,7 +89,7 @@ types: $(VENV)/.test
 layers: $(VENV)/.test
 	$(install_package)
 	@echo "Layers"
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 # TESTS="tests/frame -k lock" runs some of them.
 pytest: $(VENV)/.test
@@ -105,6 +105,27 @@ docs: $(VENV)/.test
 	$(install_package)
 	@$(BIN)/python -m mkdocs build --quiet --strict
 	@echo "The site is in site/index.html."
+
+# Resolved in a clean environment: first what a user installs, then, with those versions held,
+# everything that the tests need. The lock files carry names and versions only.
+LOCK_PIP = .lock/bin/python -m pip $(PIP_OPTIONS)
+define freeze
+	@{ echo "# $(2). Written by 'make lock' from pyproject.toml."; \
+		$(LOCK_PIP) freeze --exclude structuredbandits; } > .lock/frozen.txt
+	@mv .lock/frozen.txt $(1)
+endef
+
+lock:
+	@rm -rf .lock
+	$(call create_environment,.lock)
+	@$(LOCK_PIP) install --upgrade pip
+	@echo "Resolving requirements/demo.txt (about a minute)."
+	@$(LOCK_PIP) install --group build .
+	$(call freeze,requirements/demo.txt,What the package needs to run)
+	@echo "Resolving requirements/test.txt (a few minutes)."
+	@$(LOCK_PIP) install --constraint requirements/demo.txt --group dev '.[all]'
+	$(call freeze,requirements/test.txt,Everything that the tests and the documentation need)
+	@rm -rf .lock
 
 clean:
 	rm -rf $(VENV) .lock .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis \
