@@ -9,7 +9,8 @@
 #   make clean   remove .venv and everything that these commands made
 
 .SUFFIXES:
-.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.SECONDARY:
 .DEFAULT_GOAL := help
 .PHONY: help demo test style types layers pytest bench docs lock clean
 
@@ -35,9 +36,9 @@ help:
 
 # A Python without ensurepip (some distributions split it off) lends its own pip to the new .venv.
 define create_environment
-	@test -n "$(PYTHON)" && $(PYTHON) -c '$(IS_NEW_ENOUGH)' || { \
-		echo "structuredbandits needs Python 3.11 or newer, and found none: install it, or run" \
-			"'make $(MAKECMDGOALS) PYTHON=/path/to/python3.11'." >&2; exit 1; }
+	@test -n "$(PYTHON)" && $(PYTHON) -c '$(IS_NEW_ENOUGH)' 2>/dev/null || { \
+		echo "structuredbandits needs Python 3.11 or newer and found $(or $(PYTHON),none):" \
+			"install it, or run 'make $(MAKECMDGOALS) PYTHON=/path/to/python3.11'." >&2; exit 1; }
 	@echo "Creating the environment $(1) with $$($(PYTHON) --version)."
 	@$(PYTHON) -m venv $(1) >/dev/null 2>&1 || { \
 		$(PYTHON) -m venv --without-pip --clear $(1) && \
@@ -58,51 +59,43 @@ $(VENV)/.test: requirements/test.txt $(VENV)/.created
 	@$(PIP) install -r $<
 	@touch $@
 
-# The package itself, from this folder. `demo` and `test` each ask for it after their own packages.
-define install_package
-	@test $(VENV)/.package -nt pyproject.toml || { \
-		$(PIP) install --no-build-isolation --no-deps -e . && touch $(VENV)/.package; }
-endef
+# The package itself, from this folder, with the build tools of the lock file.
+$(VENV)/.%-package: $(VENV)/.% pyproject.toml src/structuredbandits/_version.py
+	@$(PIP) install --no-build-isolation --no-deps -e .
+	@touch $@
 
 # --- the commands ------------------------------------------------------------------------------
 
-demo: $(VENV)/.demo
-	$(install_package)
+demo: $(VENV)/.demo-package
 	@$(BIN)/structuredbandits simulate movielens --policies ucb,ucb-s,ucb-c,ts,ts-c \
 		--out demo-output $(DEMO_OPTIONS)
 
 test: style types layers pytest
 
-style: $(VENV)/.test
-	$(install_package)
+style: $(VENV)/.test-package
 	@echo "Style"
 	@$(BIN)/ruff format --quiet --check . || { \
 		echo "Run '$(BIN)/ruff format .' to format these files." >&2; \
 		$(BIN)/ruff format --check . ; exit 1; }
 	@$(BIN)/ruff check --quiet .
 
-types: $(VENV)/.test
-	$(install_package)
+types: $(VENV)/.test-package
 	@echo "Types"
 	@$(BIN)/mypy --strict src
 
-layers: $(VENV)/.test
-	$(install_package)
+layers: $(VENV)/.test-package
 	@echo "Layers"
 	@$(BIN)/lint-imports --no-logo
 
 # TESTS="tests/frame -k lock" runs some of them.
-pytest: $(VENV)/.test
-	$(install_package)
+pytest: $(VENV)/.test-package
 	@echo "Tests"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
 
-bench: $(VENV)/.test
-	$(install_package)
+bench: $(VENV)/.test-package
 	@$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.test
-	$(install_package)
+docs: $(VENV)/.test-package
 	@$(BIN)/python -m mkdocs build --quiet --strict
 	@echo "The site is in site/index.html."
 
