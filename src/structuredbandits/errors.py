@@ -1,0 +1,110 @@
+"""Every exception and warning of the library, in one tree that all rooms share.
+
+This module is imported by everything, so it must not know anything else of the library.
+
+::
+
+    StructuredBanditsError
+    ├── InvalidInput (also a ValueError)
+    │   ├── InvalidStructure      means, bounds, sigma, arms or prior that make no sense
+    │   ├── InvalidParameter      a θ outside Θ, or a Θ that is none
+    │   ├── InvalidPolicy         an unknown policy, or a setting that it cannot have
+    │   ├── UnknownArm            an arm that the structure does not have
+    │   └── InvalidReward         a reward that is not a finite number
+    ├── FileError
+    │   ├── DamagedFile           a file that is not what it says it is
+    │   └── WrongVersion          a file written by another version of the format
+    └── Interrupted               long work that the user ended
+
+    StructureWarning (a UserWarning)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class StructuredBanditsError(Exception):
+    """Base of all errors that this library raises on purpose."""
+
+
+class InvalidInput(StructuredBanditsError, ValueError):
+    """A value from the caller that cannot be used; nothing was changed."""
+
+
+class InvalidStructure(InvalidInput):
+    """Means, bounds, sigma, arms or a prior that do not describe a structure."""
+
+
+class InvalidParameter(InvalidInput):
+    """A hidden parameter θ outside its set Θ, or a Θ that cannot be built."""
+
+
+class InvalidPolicy(InvalidInput):
+    """An unknown policy, or a setting that the policy cannot have."""
+
+
+class UnknownArm(InvalidInput):
+    """An arm that the structure does not have."""
+
+
+class InvalidReward(InvalidInput):
+    """A reward that is not a finite number, or that the policy cannot use."""
+
+
+class FileError(StructuredBanditsError):
+    """A file that cannot be read or written."""
+
+
+class DamagedFile(FileError):
+    """A file that is not what its name or its header says it is."""
+
+
+class WrongVersion(FileError):
+    """A file written in a version of the format that this version does not read."""
+
+
+class Interrupted(StructuredBanditsError):
+    """Long work that was ended by the user before it was done."""
+
+
+class StructureWarning(UserWarning):
+    """A structure that can be used but may not do what its user expects."""
+
+
+def suggestion(text: object, known: Iterable[object], limit: int = 5) -> str:
+    """Say which known names are nearest to an unknown one.
+
+    Parameters
+    ----------
+    text
+        What the caller wrote.
+    known
+        The names that would have been right.
+    limit
+        How many names are listed at most.
+
+    Returns
+    -------
+    str
+        A clause that ends an error message, without its full stop.
+
+    Examples
+    --------
+    >>> suggestion("tree-arms", ["three-arms", "two-arms", "movielens"])
+    "did you mean 'three-arms' or 'two-arms'?"
+    >>> suggestion("x", ["low", "high"])
+    "choose one of 'low', 'high'"
+    """
+    # Made here and not above: only an error pays for it.
+    from difflib import get_close_matches
+
+    names = [str(name) for name in known]
+    folded = {name.casefold(): name for name in reversed(names)}
+    wanted = str(text).casefold()
+    near = [folded[key] for key in get_close_matches(wanted, list(folded), n=3, cutoff=0.55)]
+    if near:
+        return "did you mean " + " or ".join(repr(name) for name in near) + "?"
+    listed = ", ".join(repr(name) for name in names[:limit])
+    rest = len(names) - limit
+    return f"choose one of {listed}" + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,96 @@
+"""Sound cells: bounds on the mean rewards that hold for every θ around a grid point.
+
+The cell of a grid point reaches half-way to its neighbours, so the cells cover Θ and no θ is
+lost between grid points. This module knows geometry and functions; it must not know policies.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structuredbandits.errors import InvalidStructure
+from structuredbandits.structure.models import Linear
+from structuredbandits.structure.piecewise import PiecewiseLinear
+from structuredbandits.structure.theta import FloatArray, Parameters
+
+# Room for the rounding of a few additions and multiplications, relative to the numbers added.
+_ROUNDING = 8 * np.finfo(float).eps
+
+
+def cell_ends(parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+    """Return the lower and upper corners (parameters, dimension) of the cells of a grid.
+
+    Examples
+    --------
+    >>> from structuredbandits.structure.parameters import Interval
+    >>> low, high = cell_ends(Interval(0, 2, points=3))
+    >>> low.ravel().tolist(), high.ravel().tolist()
+    ([0.0, 0.5, 1.5], [0.5, 1.5, 2.0])
+    """
+    if not parameters.continuous:
+        raise InvalidStructure(
+            "sound cells need a continuous Θ, and this one is finite; leave out lipschitz and "
+            "sound, or give an Interval or a Box."
+        )
+    lows, highs = [], []
+    for axis in parameters.axes:
+        middle = (axis[:-1] + axis[1:]) / 2
+        lows.append(np.concatenate((axis[:1], middle)))
+        highs.append(np.concatenate((middle, axis[-1:])))
+    return _product(lows), _product(highs)
+
+
+def lipschitz_bounds(
+    means: FloatArray, parameters: Parameters, constants: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return bounds over each cell for functions that cannot change faster than a constant.
+
+    Parameters
+    ----------
+    means
+        (parameters, arms): the means at the grid points.
+    parameters
+        A continuous Θ.
+    constants
+        (arms,): |μ_k(θ) − μ_k(θ')| ≤ constants[k] · ‖θ − θ'‖ in the Euclidean norm.
+
+    Returns
+    -------
+    lower, upper
+        (parameters, arms).
+    """
+    low, high = cell_ends(parameters)
+    points = np.asarray(parameters.points)
+    farthest = np.linalg.norm(np.maximum(points - low, high - points), axis=1)
+    change = farthest[:, np.newaxis] * constants
+    change = change + _ROUNDING * (np.abs(means) + change) * (constants > 0)
+    return means - change, means + change
+
+
+def piecewise_bounds(
+    pieces: tuple[PiecewiseLinear, ...], parameters: Parameters
+) -> tuple[FloatArray, FloatArray]:
+    """Return the exact extremes (parameters, arms) of exact functions over each cell."""
+    low, high = cell_ends(parameters)
+    extremes = [piece.extremes(low[:, 0], high[:, 0]) for piece in pieces]
+    return np.stack([e[0] for e in extremes], axis=1), np.stack([e[1] for e in extremes], axis=1)
+
+
+def linear_bounds(model: Linear, parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+    """Return the extremes (parameters, arms) of linear functions over each cell.
+
+    A linear function takes them at corners, and the link is increasing.
+    """
+    low, high = cell_ends(parameters)
+    rising, falling = np.maximum(model.features, 0.0).T, np.minimum(model.features, 0.0).T
+    margin = _ROUNDING * (np.maximum(np.abs(low), np.abs(high)) @ np.abs(model.features).T)
+    lower = model.through_link(low @ rising + high @ falling - margin)
+    upper = model.through_link(high @ rising + low @ falling + margin)
+    if model.link is not None:  # the link itself rounds as well
+        lower, upper = np.maximum(lower - _ROUNDING, 0.0), np.minimum(upper + _ROUNDING, 1.0)
+    return lower, upper
+
+
+def _product(sides: list[FloatArray]) -> FloatArray:
+    mesh = np.meshgrid(*sides, indexing="ij")
+    return np.stack([side.ravel() for side in mesh], axis=1)

@@ -1,0 +1,200 @@
+"""What every set Θ of hidden parameters offers, and how a θ is read and printed.
+
+This module knows the interface only. It must not know which kinds of sets there are, nor rewards.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structuredbandits.errors import InvalidParameter
+
+FloatArray = NDArray[np.float64]
+Theta = float | str | tuple[float | str, ...]
+
+
+class Parameters(ABC):
+    """What `Finite`, `Interval` and `Box` have in common; it is never made directly.
+
+    A set Θ is immutable, hashable, equal by value, and prints as the code that makes it. Its
+    members are numbered from 0 in the order of the rows of a structure's means.
+    """
+
+    continuous: bool
+    """True if Θ holds more than its grid points."""
+
+    @property
+    @abstractmethod
+    def points(self) -> FloatArray | None:
+        """(parameters, dimension): the coordinates of the grid points, None for labels."""
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """The number of coordinates of one θ."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """One name for each coordinate of θ."""
+
+    @property
+    @abstractmethod
+    def spacing(self) -> tuple[float, ...]:
+        """The largest distance between neighbours on each side; empty for `Finite`."""
+
+    @property
+    def axes(self) -> tuple[FloatArray, ...]:
+        """The grid values of each side of a continuous Θ; empty for `Finite`."""
+        return ()
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """(parameters,): the share of Θ that each grid point stands for; they sum to 1."""
+        return read_only(np.full(len(self), 1.0 / len(self)))
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, position: int) -> Theta: ...
+
+    def __iter__(self) -> Iterator[Theta]:
+        return (self[i] for i in range(len(self)))
+
+    @abstractmethod
+    def resolve(self, theta: object) -> Theta:
+        """Return θ in its plain form, which may lie between grid points.
+
+        Text is read as a number, as numbers with commas, or as a label (or a part of one that
+        fits no other label), so that what a user types can be passed as it is. Raises
+        `InvalidParameter` for a θ outside Θ.
+        """
+
+    @abstractmethod
+    def index(self, theta: object) -> int:
+        """Return the position of a grid point or label; `InvalidParameter` if it is not one."""
+
+    @abstractmethod
+    def nearest(self, theta: object) -> int:
+        """Return the position of the grid point nearest to a θ in Θ."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return plain data from which `parameters_from` makes an equal set."""
+
+    def contains(self, theta: object) -> bool:
+        """Tell whether θ belongs to Θ, on or off the grid."""
+        try:
+            self.resolve(theta)
+        except InvalidParameter:
+            return False
+        return True
+
+    def label(self, position: int) -> str:
+        """Return the member at a position as short text for tables and plots."""
+        return show_theta(self[position])
+
+    @property
+    @abstractmethod
+    def _arguments(self) -> tuple[object, ...]:
+        """What the constructor needs to make an equal set."""
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        # Through the constructor: unpickled arrays would otherwise be writable.
+        return type(self), self._arguments
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parameters) or type(other) is not type(self):
+            return NotImplemented
+        return self._arguments == other._arguments
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._arguments))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed; make a new one.")
+
+    def _set(self, **values: object) -> None:
+        self.__dict__.update(values)
+
+
+def read_only(array: FloatArray) -> FloatArray:
+    """Return the same array after making it read-only."""
+    array.setflags(write=False)
+    return array
+
+
+def default_names(dimension: int) -> tuple[str, ...]:
+    """Return the names of coordinates that have no better ones."""
+    return ("theta",) if dimension == 1 else tuple(f"theta_{j + 1}" for j in range(dimension))
+
+
+def show_theta(theta: object) -> str:
+    """Return any θ, also one that is wrong, as short text.
+
+    Examples
+    --------
+    >>> show_theta(2.6), show_theta((0.9, -0.2)), show_theta(("18-24", "student"))
+    ('2.6', '(0.9, -0.2)', '18-24 student')
+    """
+    if isinstance(theta, np.ndarray):
+        theta = tuple(theta.tolist()) if theta.ndim == 1 else repr(theta.tolist())
+    if isinstance(theta, tuple | list):
+        if any(isinstance(part, str) for part in theta):
+            return " ".join(show_theta(part) for part in theta)
+        return "(" + ", ".join(show_theta(part) for part in theta) + ")"
+    if isinstance(theta, Real) and not isinstance(theta, bool):
+        return format(float(theta), ".10g")
+    return str(theta)
+
+
+def as_number(value: object) -> float | None:
+    """Return a finite real number as a float (an integer as an int), None for anything else."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return None
+    if isinstance(value, Integral):
+        return int(value)
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def as_numbers(theta: object, dimension: int) -> tuple[float, ...] | None:
+    """Read a θ of so many coordinates from a number, a sequence or text; None if it is not one.
+
+    Examples
+    --------
+    >>> as_numbers("0.9, 0.2", 2), as_numbers("(0.9 0.2)", 2), as_numbers([1, 2], 3)
+    ((0.9, 0.2), (0.9, 0.2), None)
+    """
+    parts: Sequence[object]
+    if isinstance(theta, str):
+        words = theta.strip().strip("()[]").replace(",", " ").split()
+        parts = [_number_of_text(word) for word in words]
+    elif isinstance(theta, np.ndarray):
+        parts = theta.ravel().tolist()
+    elif isinstance(theta, Sequence):
+        parts = theta
+    else:
+        parts = [theta]
+    if len(parts) != dimension:
+        return None
+    numbers = [as_number(part) for part in parts]
+    if any(number is None for number in numbers):
+        return None
+    return tuple(float(number) for number in numbers if number is not None)
+
+
+def _number_of_text(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None
