@@ -1,0 +1,143 @@
+"""The problems that come with the library, by name.
+
+This module knows names, files and builders. It must not know policies or simulations.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from structuredbandits.errors import FileError, InvalidInput, suggestion
+from structuredbandits.problems.dose import dose
+from structuredbandits.problems.figures import curve, linear, plane
+from structuredbandits.problems.movielens import movielens
+from structuredbandits.problems.pricing import pricing
+from structuredbandits.problems.problem import Problem
+from structuredbandits.structure import Structure, read_structure
+
+_BUILDERS: dict[str, Callable[..., Problem]] = {
+    "setup": partial(curve, "setup"),
+    "three-arms": partial(curve, "three-arms"),
+    "two-arms": partial(curve, "two-arms"),
+    "corner": partial(curve, "corner"),
+    "informative": partial(curve, "informative"),
+    "linear": linear,
+    "plane": plane,
+    "movielens": movielens,
+    "pricing": pricing,
+    "dose": dose,
+}
+
+
+class ProblemRow(NamedTuple):
+    """One embedded problem in a table."""
+
+    name: str
+    arms: int
+    parameters: int
+    thetas: tuple[str, ...]
+    title: str
+
+
+def problem_names() -> tuple[str, ...]:
+    """Return the names of the embedded problems.
+
+    Examples
+    --------
+    >>> "movielens" in problem_names()
+    True
+    """
+    return tuple(_BUILDERS)
+
+
+def load_problem(name: str, **options: Any) -> Problem:
+    """Return an embedded problem.
+
+    Parameters
+    ----------
+    name
+        One of `problem_names()`; case does not matter.
+    options
+        What the problem lets one choose: `points` and `sound` for a continuous Θ, `split_seed`
+        for "movielens".
+
+    Examples
+    --------
+    >>> load_problem("three-arms").thetas
+    (0.5, 1.5, 2.6)
+    """
+    key = str(name).strip().lower()
+    if key not in _BUILDERS:
+        raise InvalidInput(f"there is no problem {name!r}; {suggestion(name, _BUILDERS)}")
+    builder = _BUILDERS[key]
+    allowed = [
+        p.name for p in inspect.signature(builder).parameters.values() if p.kind is p.KEYWORD_ONLY
+    ]
+    for option in options:
+        if option not in allowed:
+            raise InvalidInput(
+                f"problem {key!r} has no option {option!r}; it has {', '.join(allowed)}."
+            )
+    return builder(**options)
+
+
+def load_structure(source: str | PathLike[str], **options: Any) -> Structure:
+    """Return the structure of an embedded problem, or read one from a file.
+
+    Parameters
+    ----------
+    source
+        An embedded name, or the path of a file that `Structure.save` wrote. A name wins over a
+        file that is called the same; write "./name" for the file.
+    options
+        As in `load_problem`, for an embedded name.
+
+    Notes
+    -----
+    Functions cannot be stored: a structure that was made from functions interpolates between
+    grid points after it was read from a file.
+
+    Examples
+    --------
+    >>> load_structure("three-arms")
+    <Structure three-arms: 3 arms, 601 θ in [0, 6], sigma 2>
+    """
+    if isinstance(source, str) and source.strip().lower() in _BUILDERS:
+        return load_problem(source, **options).structure
+    if options:
+        raise InvalidInput(
+            f"options ({', '.join(options)}) go with an embedded name, and {str(source)!r} is "
+            "none; leave them out."
+        )
+    path = Path(source)
+    if not path.exists():
+        raise FileError(
+            f"{str(source)!r} is neither a file nor an embedded name; "
+            f"{suggestion(source, _BUILDERS)}"
+        )
+    return read_structure(path)
+
+
+def describe_problems() -> list[ProblemRow]:
+    """Return one row for each embedded problem.
+
+    Examples
+    --------
+    >>> rows = describe_problems()
+    >>> rows[0].name, rows[0].arms, rows[0].parameters, rows[0].thetas
+    ('setup', 3, 601, ('3',))
+    """
+    rows = []
+    for name in _BUILDERS:
+        problem = load_problem(name)
+        structure = problem.structure
+        thetas = tuple(problem.label(theta) for theta in problem.thetas)
+        rows.append(
+            ProblemRow(name, structure.n_arms, structure.n_parameters, thetas, problem.title)
+        )
+    return rows
