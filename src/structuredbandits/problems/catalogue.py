@@ -55,7 +55,7 @@ def problem_names() -> tuple[str, ...]:
     return tuple(_BUILDERS)
 
 
-def load_problem(name: str, **options: Any) -> Problem:
+def load_problem(name: str, /, **options: Any) -> Problem:
     """Return an embedded problem.
 
     Parameters
@@ -86,7 +86,7 @@ def load_problem(name: str, **options: Any) -> Problem:
     return builder(**options)
 
 
-def load_structure(source: str | PathLike[str], **options: Any) -> Structure:
+def load_structure(source: str | PathLike[str], /, **options: Any) -> Structure:
     """Return the structure of an embedded problem, or read one from a file.
 
     Parameters

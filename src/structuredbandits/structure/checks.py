@@ -5,6 +5,7 @@ This module knows shapes and ranges. It must not know where the numbers come fro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -110,22 +111,24 @@ def check_finite(
             f"the {what} of arm {arms[k]!r} at θ = {parameters.label(i)} is {table[i, k]:g}; give "
             "a finite number."
         )
-    if not np.isfinite(table.max() - table.min()):
-        raise InvalidStructure(
-            f"the {what}s span more than floating point can hold; use another unit."
-        )
 
 
 def check_order(
     lower: FloatArray, upper: FloatArray, parameters: Parameters, arms: tuple[str, ...]
 ) -> None:
-    """Refuse bounds that cross, naming the first arm and θ."""
+    """Refuse bounds that cross, naming the first arm and θ, and a range that is not a float."""
     wrong = lower > upper
     if wrong.any():
         i, k = map(int, np.argwhere(wrong)[0])
         raise InvalidStructure(
             f"the bounds of arm {arms[k]!r} at θ = {parameters.label(i)} cross: lower "
             f"{lower[i, k]:g} is above upper {upper[i, k]:g}; exchange them."
+        )
+    # As Python floats, which overflow to infinity without a warning.
+    if not math.isfinite(float(upper.max()) - float(lower.min())):
+        raise InvalidStructure(
+            f"the means run from {lower.min():g} to {upper.max():g}, which is more than floating "
+            "point can hold; use another unit."
         )
 
 

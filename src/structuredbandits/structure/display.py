@@ -43,9 +43,11 @@ def structure_frame(structure: Structure) -> pd.DataFrame:
     names = list(parameters.names)
     members = list(parameters)
     tuples = [member for member in members if isinstance(member, tuple)]
-    index: pd.Index[Any] = pd.Index(members, name=names[0])
+    index: pd.Index[Any]
     if tuples:
         index = pd.MultiIndex.from_tuples(tuples, names=names)
+    else:
+        index = pd.Index(members, name=names[0])
     columns = pd.Index(structure.arms, name="arm")
     return pd.DataFrame(structure.means.copy(), index=index, columns=columns)
 

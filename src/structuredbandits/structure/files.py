@@ -87,16 +87,16 @@ def read_structure(path: str | PathLike[str]) -> Structure:
         raise
     # What can go wrong inside a damaged file cannot be listed; all of it means the same.
     except Exception as error:
-        raise _damaged(source, str(error) or type(error).__name__) from error
-    if structure.digest != header["digest"]:
+        why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise _damaged(source, why or type(error).__name__) from error
+    if structure.digest != header.get("digest"):
         raise _damaged(source, "its digest does not fit its contents")
     return structure
 
 
 def _damaged(source: Path, why: str) -> DamagedFile:
-    return DamagedFile(
-        f"{source} is not a complete structure file ({why.rstrip('.')}); save it again."
-    )
+    reason = " ".join(why.split()).rstrip(".")
+    return DamagedFile(f"{source} is not a complete structure file ({reason}); save it again.")
 
 
 def _archive(contents: Contents) -> bytes:

@@ -245,7 +245,7 @@ def _column(
         full = np.broadcast_to(column, (number,))
         # Written for one θ, a function may still answer an array, but with something else: the
         # first row instead of the first coordinate, or the maximum over all θ.
-        size = float(np.abs(full).max())
+        size = float(np.abs(full[np.isfinite(full)]).max(initial=0.0))
         if np.allclose(full[probes], singly, rtol=1e-9, atol=1e-9 * size, equal_nan=True):
             return np.array(full), column.ndim == 1
     return np.array([_one_value(function, theta, arm) for theta in parameters]), False

@@ -297,9 +297,11 @@ class Structure(Knowledge):
         try:
             # The one call upwards: a notebook shows the structure as a picture, too.
             from structuredbandits.plots import structure_plot
+
+            picture = figure_svg(structure_plot(self))
         except ImportError:  # no matplotlib here; the table says enough
-            return structure_html(self, picture="")
-        return structure_html(self, picture=figure_svg(structure_plot(self)))
+            picture = ""
+        return structure_html(self, picture=picture)
 
     def __repr__(self) -> str:
         from structuredbandits.structure.display import structure_line
