@@ -1,5 +1,122 @@
-"""Bandit policies that use what is known about how the arms' rewards depend on one another."""
+"""Structured bandits: choosing well among arms whose mean rewards depend on a hidden parameter.
+
+>>> import structuredbandits as sb
+>>> structure = sb.load_structure("three-arms")
+>>> policy = sb.make_policy("ts-c", structure, seed=7)
+>>> arm = policy.pull()
+>>> policy.update(arm, 4.2)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from structuredbandits._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from structuredbandits import testing as testing
+    from structuredbandits.environments import Bernoulli as Bernoulli
+    from structuredbandits.environments import Gaussian as Gaussian
+    from structuredbandits.environments import Ratings as Ratings
+    from structuredbandits.errors import DamagedFile as DamagedFile
+    from structuredbandits.errors import FileError as FileError
+    from structuredbandits.errors import InvalidInput as InvalidInput
+    from structuredbandits.errors import InvalidParameter as InvalidParameter
+    from structuredbandits.errors import InvalidPolicy as InvalidPolicy
+    from structuredbandits.errors import InvalidReward as InvalidReward
+    from structuredbandits.errors import InvalidStructure as InvalidStructure
+    from structuredbandits.errors import StructuredBanditsError as StructuredBanditsError
+    from structuredbandits.errors import StructureWarning as StructureWarning
+    from structuredbandits.errors import UnknownArm as UnknownArm
+    from structuredbandits.errors import WrongVersion as WrongVersion
+    from structuredbandits.policies.algorithm import Algorithm as Algorithm
+    from structuredbandits.policies.batch import pull_many as pull_many
+    from structuredbandits.policies.classical.bayes_ucb import BayesUCB as BayesUCB
+    from structuredbandits.policies.classical.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
+    from structuredbandits.policies.classical.imed import IMED as IMED
+    from structuredbandits.policies.classical.kl_ucb import KLUCB as KLUCB
+    from structuredbandits.policies.classical.kl_ucb import KLUCBBernoulli as KLUCBBernoulli
+    from structuredbandits.policies.classical.moss import MOSS as MOSS
+    from structuredbandits.policies.classical.thompson import ThompsonSampling as ThompsonSampling
+    from structuredbandits.policies.classical.thompson_beta import ThompsonBeta as ThompsonBeta
+    from structuredbandits.policies.classical.ucb import UCB as UCB
+    from structuredbandits.policies.classical.ucb_tuned import UCBTuned as UCBTuned
+    from structuredbandits.policies.competitive import Competitive as Competitive
+    from structuredbandits.policies.floor import ExplorationFloor as ExplorationFloor
+    from structuredbandits.policies.informative import Informative as Informative
+    from structuredbandits.policies.own import index_policy as index_policy
+    from structuredbandits.policies.policy import Policy as Policy
+    from structuredbandits.policies.registry import make_algorithm as make_algorithm
+    from structuredbandits.policies.registry import make_policy as make_policy
+    from structuredbandits.policies.registry import policy_names as policy_names
+    from structuredbandits.policies.structured.ucb_s import UCBS as UCBS
+    from structuredbandits.problems import Problem as Problem
+    from structuredbandits.problems import load_problem as load_problem
+    from structuredbandits.problems import load_structure as load_structure
+    from structuredbandits.problems import problem_names as problem_names
+    from structuredbandits.simulation import Results as Results
+    from structuredbandits.simulation import load_results as load_results
+    from structuredbandits.simulation import simulate as simulate
+    from structuredbandits.structure import Box as Box
+    from structuredbandits.structure import Finite as Finite
+    from structuredbandits.structure import Interval as Interval
+    from structuredbandits.structure import Structure as Structure
+
+#: Where each public name lives. Names are imported when they are first used, so that
+#: ``import structuredbandits`` and ``structuredbandits --help`` stay quick.
+_HOMES: dict[str, tuple[str, ...]] = {
+    "environments": ("Bernoulli", "Gaussian", "Ratings"),
+    "errors": (
+        "DamagedFile",
+        "FileError",
+        "InvalidInput",
+        "InvalidParameter",
+        "InvalidPolicy",
+        "InvalidReward",
+        "InvalidStructure",
+        "StructureWarning",
+        "StructuredBanditsError",
+        "UnknownArm",
+        "WrongVersion",
+    ),
+    "policies.algorithm": ("Algorithm",),
+    "policies.batch": ("pull_many",),
+    "policies.classical.bayes_ucb": ("BayesUCB",),
+    "policies.classical.epsilon_greedy": ("EpsilonGreedy",),
+    "policies.classical.imed": ("IMED",),
+    "policies.classical.kl_ucb": ("KLUCB", "KLUCBBernoulli"),
+    "policies.classical.moss": ("MOSS",),
+    "policies.classical.thompson": ("ThompsonSampling",),
+    "policies.classical.thompson_beta": ("ThompsonBeta",),
+    "policies.classical.ucb": ("UCB",),
+    "policies.classical.ucb_tuned": ("UCBTuned",),
+    "policies.competitive": ("Competitive",),
+    "policies.floor": ("ExplorationFloor",),
+    "policies.informative": ("Informative",),
+    "policies.own": ("index_policy",),
+    "policies.policy": ("Policy",),
+    "policies.registry": ("make_algorithm", "make_policy", "policy_names"),
+    "policies.structured.ucb_s": ("UCBS",),
+    "problems": ("Problem", "load_problem", "load_structure", "problem_names"),
+    "simulation": ("Results", "load_results", "simulate"),
+    "structure": ("Box", "Finite", "Interval", "Structure"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = ("testing",)
+
+__all__ = ["__version__", *sorted(_HOME_OF), *_MODULES]  # names from the table
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

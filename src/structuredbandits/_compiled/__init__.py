@@ -1,0 +1,21 @@
+"""How compiled code is made and stored: the decorators, the disk cache and generators for kernels.
+
+This room knows Numba and nothing else of the library: no structure, no policy, no environment.
+"""
+
+from structuredbandits._compiled.cache import cache_folder, kernel_digest
+from structuredbandits._compiled.decorators import inline, kernel, owned_by_library
+from structuredbandits._compiled.generators import addresses_of, borrow, new_generator
+from structuredbandits._compiled.ownership import unowned
+
+__all__ = [
+    "addresses_of",
+    "borrow",
+    "cache_folder",
+    "inline",
+    "kernel",
+    "kernel_digest",
+    "new_generator",
+    "owned_by_library",
+    "unowned",
+]

@@ -1,0 +1,67 @@
+"""The two ways in which this library compiles: ``kernel`` (entered from Python) and ``inline``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+from structuredbandits._compiled.cache import KernelCache
+
+_PACKAGE_PREFIX = __name__.split(".")[0] + "."
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Compile a function that only other compiled functions call.
+
+    It is not cached by itself: it becomes part of every kernel that uses it.
+    """
+    return njit(nogil=True, error_model="numpy", forceinline=True)(function)
+
+
+def owned_by_library(parts: Any) -> bool:
+    """Whether a (nested) named tuple is made of the library's own classes only.
+
+    Kernels that run a user's policy are not stored on disk: the key of the stored ones covers
+    our sources, not hers.
+    """
+    if isinstance(parts, tuple):
+        ours = not hasattr(parts, "_fields") or type(parts).__module__.startswith(_PACKAGE_PREFIX)
+        return ours and all(owned_by_library(part) for part in parts)
+    return True
+
+
+class Kernel:
+    """A compiled entry point with a stored and an unstored variant.
+
+    Calling it picks the variant by the first argument, which carries the policy's type.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__wrapped__ = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.stored = njit(nogil=True, error_model="numpy")(function)
+        self.stored._cache = KernelCache(function)
+        self._unstored: Any = None
+
+    @property
+    def unstored(self) -> Any:
+        """The variant for a user's own types; made when first needed."""
+        if self._unstored is None:
+            self._unstored = njit(nogil=True, error_model="numpy")(self.__wrapped__)
+        return self._unstored
+
+    def variant(self, first: Any) -> Any:
+        """The compiled function to call when the first argument is ``first``."""
+        return self.stored if owned_by_library(first) else self.unstored
+
+    def __call__(self, first: Any, *rest: Any) -> Any:
+        return self.variant(first)(first, *rest)
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Compile an entry point and keep it on disk, under a digest of all our sources."""
+    return Kernel(function)

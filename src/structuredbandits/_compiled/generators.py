@@ -1,0 +1,68 @@
+"""NumPy generators inside kernels, without the cost of passing one.
+
+Handing a ``numpy.random.Generator`` to a compiled function costs microseconds a call, since Numba
+unpacks it anew each time. Four addresses say the same: the state, and the three functions that
+draw from it. ``borrow`` turns them back into a generator inside compiled code; the Python object
+must stay alive and stays the owner, so its ``bit_generator.state`` is always current.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from structuredbandits._compiled.decorators import inline
+
+_GENERATOR = types.NumPyRandomGeneratorType("rng")
+_BIT_GENERATOR = types.NumPyRandomBitGeneratorType("bit_generator")
+
+
+def new_generator(seed: int | np.random.SeedSequence | None) -> np.random.Generator:
+    """A PCG64 generator, the one bit generator of this library."""
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def addresses_of(generator: np.random.Generator) -> np.ndarray:
+    """Addresses that ``borrow`` needs: (4,) uint64.
+
+    Examples
+    --------
+    >>> addresses_of(new_generator(7)).shape
+    (4,)
+    """
+    interface: Any = generator.bit_generator.ctypes
+    functions = (interface.next_uint64, interface.next_uint32, interface.next_double)
+    pointers = [ctypes.cast(function, ctypes.c_void_p).value for function in functions]
+    return np.array([interface.state_address, *pointers], dtype=np.uint64)
+
+
+@intrinsic  # type: ignore[misc]  # Numba is untyped
+def _generator_at(typing_context: Any, addresses: Any) -> Any:
+    signature = _GENERATOR(types.UniTuple(types.uint64, 4))
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        state, next_uint64, next_uint32, next_double = (
+            builder.extract_value(arguments[0], i) for i in range(4)
+        )
+        bits = cgutils.create_struct_proxy(_BIT_GENERATOR)(context, builder)
+        bits.state_address = state
+        bits.state = state
+        bits.fnptr_next_uint64 = next_uint64
+        bits.fnptr_next_uint32 = next_uint32
+        bits.fnptr_next_double = next_double
+        generator = cgutils.create_struct_proxy(_GENERATOR)(context, builder)
+        generator.bit_generator = bits._getvalue()
+        return generator._getvalue()
+
+    return signature, generate
+
+
+@inline
+def borrow(addresses: np.ndarray) -> Any:
+    """The generator at these addresses, for use in compiled code only."""
+    return _generator_at((addresses[0], addresses[1], addresses[2], addresses[3]))

@@ -1,0 +1,1 @@
+"""Classical algorithms, one file each: they know arms and rewards, and no structure."""

@@ -1,0 +1,127 @@
+"""KL-UCB: optimism measured by the divergence of the reward distributions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from structuredbandits._compiled import inline
+from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.index import IndexAlgorithm
+from structuredbandits.policies.protocol import implements, index
+
+if TYPE_CHECKING:
+    from structuredbandits.structure import Structure
+
+
+class GaussianAgent(NamedTuple):
+    """Parameters of KL-UCB for Gaussian rewards in compiled code."""
+
+    c: float
+
+
+class BernoulliAgent(NamedTuple):
+    """Parameters of KL-UCB for rewards in [0, 1] in compiled code."""
+
+    c: float
+
+
+def _require_nonnegative(algorithm: str, c: float) -> None:
+    if not (math.isfinite(c) and c >= 0):
+        raise InvalidPolicy(f"{algorithm} needs c >= 0, not {c!r}; the paper's figures use c=0.")
+
+
+@dataclass(frozen=True, repr=False)
+class KLUCB(IndexAlgorithm):
+    """mu_hat_k + sqrt(2 sigma_k² (log t + c log log t) / n_k), the Gaussian KL-UCB.
+
+    References
+    ----------
+    A. Garivier, O. Cappé, "The KL-UCB algorithm for bounded stochastic bandits and beyond",
+    COLT 2011.
+    """
+
+    c: float = 0.0
+    name: ClassVar[str] = "kl-ucb"
+
+    def __post_init__(self) -> None:
+        _require_nonnegative("KLUCB", self.c)
+
+    def agent(self, structure: Structure, rounds: int, horizon: int) -> GaussianAgent:
+        return GaussianAgent(float(self.c))
+
+
+@dataclass(frozen=True, repr=False)
+class KLUCBBernoulli(IndexAlgorithm):
+    """Largest q with n_k kl(mu_hat_k, q) <= log t + c log log t, for rewards in [0, 1].
+
+    References
+    ----------
+    A. Garivier, O. Cappé, "The KL-UCB algorithm for bounded stochastic bandits and beyond",
+    COLT 2011.
+    """
+
+    c: float = 0.0
+    name: ClassVar[str] = "kl-ucb-bernoulli"
+    needs_unit_rewards: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _require_nonnegative("KLUCBBernoulli", self.c)
+
+    def agent(self, structure: Structure, rounds: int, horizon: int) -> BernoulliAgent:
+        return BernoulliAgent(float(self.c))
+
+
+@inline
+def _exploration(c: float, log_t: float) -> float:
+    """Log t + c log log t, with log log t taken as 0 before it is positive."""
+    if c == 0.0 or log_t <= 1.0:
+        return log_t
+    return log_t + c * math.log(log_t)
+
+
+@implements(index, GaussianAgent)
+def _gaussian_index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
+    return arm.mean + math.sqrt(2.0 * _exploration(agent.c, moment.log_t)) * arm.scale
+
+
+@inline
+def bernoulli_divergence(p: float, q: float) -> float:
+    """kl(p, q) of Bernoulli distributions, for 0 < q < 1."""
+    result = 0.0
+    if p > 0.0:
+        result += p * math.log(p / q)
+    if p < 1.0:
+        result += (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
+    return result
+
+
+@inline
+def bernoulli_bound(mean: float, level: float) -> float:
+    """Largest q in [mean, 1] with kl(mean, q) <= level, by Newton steps kept in a bracket."""
+    if mean >= 1.0:
+        return 1.0
+    low, high = max(mean, 0.0), 1.0
+    point = min(low + math.sqrt(0.5 * level), 0.5 * (low + 1.0))  # Pinsker: it is not below this
+    point = max(point, low + 1e-16)
+    for _ in range(60):
+        excess = bernoulli_divergence(mean, point) - level
+        if excess > 0.0:
+            high = point
+        else:
+            low = point
+        slope = (point - mean) / (point * (1.0 - point))
+        step = point - excess / slope if slope > 0.0 else 0.5 * (low + high)
+        if not low < step < high:
+            step = 0.5 * (low + high)
+        if abs(step - point) <= 1e-14:
+            return step
+        point = step
+    return point
+
+
+@implements(index, BernoulliAgent)
+def _bernoulli_index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
+    mean = min(max(arm.mean, 0.0), 1.0)
+    return bernoulli_bound(mean, _exploration(agent.c, moment.log_t) / arm.count)

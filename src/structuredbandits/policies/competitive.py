@@ -1,0 +1,359 @@
+"""Algorithm-C: any classical algorithm, restricted to the arms that a plausible θ makes best."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
+
+import numpy as np
+
+from structuredbandits._compiled import inline, kernel
+from structuredbandits.confidence.box import (
+    ACTIVE,
+    EMPTY_ROUNDS,
+    PLAUSIBLE,
+    Box,
+    Memory,
+    box_of,
+    competitive_within,
+    follow,
+    new_memory,
+    rebuild,
+)
+from structuredbandits.confidence.evidence import Evidence
+from structuredbandits.confidence.tables import BoxTables, box_tables
+from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.algorithm import (
+    Algorithm,
+    Snapshot,
+    join_settings,
+    require_positive,
+    settings_label,
+)
+from structuredbandits.policies.index import share_of_ties
+from structuredbandits.policies.informative import (
+    Informative,
+    Uninformative,
+    informative_arm,
+    informativeness,
+)
+from structuredbandits.policies.protocol import choose, decide, implements, learn, restore
+
+if TYPE_CHECKING:
+    from structuredbandits.policies.policy import Policy
+    from structuredbandits.structure import Structure
+
+
+class CompetitiveAgent(NamedTuple):
+    """Parameters of Algorithm-C in compiled code."""
+
+    inner: Any  # the classical agent of step 3
+    informative: Any  # an informative agent, or Uninformative
+    tables: BoxTables
+    root_alpha: float
+    pull_each_arm_first: bool
+    ranks: np.ndarray  # (0, 0): the largest means are not asked for
+
+
+class Foreign(NamedTuple):
+    """In place of the inner agent when step 3 is a Python object."""
+
+    outside: bool
+
+
+@dataclass(frozen=True, repr=False, init=False)
+class Competitive(Algorithm):
+    """Algorithm-C around a classical algorithm.
+
+    Before each round the θ that contradict the rewards are set aside, then all arms that are best
+    at none of the remaining θ; the inner algorithm chooses among the rest. With a ``structure``
+    the run starts at once: ``Competitive(UCB(), structure, seed=7)`` is short for
+    ``Competitive(UCB()).start(structure, seed=7)``.
+
+    Parameters
+    ----------
+    policy
+        A classical `Algorithm`, or any object with River's ``pull(arms)`` and
+        ``update(arm, reward)``.
+    structure
+        If given, the result is a running `Policy`.
+    alpha
+        Width of the confidence set; the inner algorithm keeps its own.
+    informative
+        An `Informative` step, or None.
+    pull_each_arm_first
+        Pull every arm once, also those that are not competitive.
+    seed, horizon
+        As in `start`, for use with ``structure``.
+
+    References
+    ----------
+    S. Gupta, S. Chaudhari, S. Mukherjee, G. Joshi, O. Yağan, "A unified approach to translate
+    classical bandit algorithms to the structured bandit setting", IEEE JSAIT 1(3), 2020.
+
+    Examples
+    --------
+    >>> from structuredbandits.policies.classical.ucb import UCB
+    >>> Competitive(UCB(alpha=2.0), alpha=2.0)
+    Competitive(UCB(alpha=2.0), alpha=2.0)
+    """
+
+    policy: Any
+    alpha: float = 3.0
+    informative: Informative | None = None
+    pull_each_arm_first: bool = False
+    name: ClassVar[str] = "competitive"
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __new__(
+            cls,
+            policy: Any,
+            structure: None = None,
+            *,
+            alpha: float = ...,
+            informative: Informative | None = ...,
+            pull_each_arm_first: bool = ...,
+            seed: Any = ...,
+            horizon: int | None = ...,
+        ) -> Competitive: ...
+
+        @overload
+        def __new__(
+            cls,
+            policy: Any,
+            structure: Structure,
+            *,
+            alpha: float = ...,
+            informative: Informative | None = ...,
+            pull_each_arm_first: bool = ...,
+            seed: Any = ...,
+            horizon: int | None = ...,
+        ) -> Policy: ...
+
+    def __new__(
+        cls,
+        policy: Any = None,
+        structure: Structure | None = None,
+        *,
+        alpha: float = 3.0,
+        informative: Informative | None = None,
+        pull_each_arm_first: bool = False,
+        seed: Any = None,
+        horizon: int | None = None,
+    ) -> Any:
+        description = super().__new__(cls)
+        for field, value in (
+            ("policy", policy),
+            ("alpha", alpha),
+            ("informative", informative),
+            ("pull_each_arm_first", pull_each_arm_first),
+        ):
+            object.__setattr__(description, field, value)
+        description._validate()
+        if structure is None:
+            return description
+        return description.start(structure, seed=seed, horizon=horizon)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Any], dict[str, Any]]:
+        settings = {
+            "alpha": self.alpha,
+            "informative": self.informative,
+            "pull_each_arm_first": self.pull_each_arm_first,
+        }
+        return (self.policy,), settings
+
+    def _validate(self) -> None:
+        require_positive("Competitive", alpha=self.alpha)
+        if isinstance(self.policy, Algorithm):
+            if not self.policy.classical:
+                raise InvalidPolicy(
+                    f"{self.policy!r} uses the structure already; put a classical algorithm "
+                    "such as UCB() inside Competitive."
+                )
+        elif not (hasattr(self.policy, "pull") and hasattr(self.policy, "update")):
+            raise InvalidPolicy(
+                f"{self.policy!r} cannot be used inside Competitive; give an algorithm such as "
+                "UCB(), or an object with pull(arms) and update(arm, reward)."
+            )
+
+    @property
+    def classical(self) -> bool:  # type: ignore[override]  # a class variable elsewhere
+        """False: it reads the structure."""
+        return False
+
+    @property
+    def foreign(self) -> Any:
+        """The Python object of step 3, or None if it is compiled."""
+        return None if isinstance(self.policy, Algorithm) else self.policy
+
+    @property
+    def needs_unit_rewards(self) -> bool:  # type: ignore[override]  # a class variable elsewhere
+        """Whether the inner algorithm needs rewards in [0, 1]."""
+        return self.foreign is None and self.policy.needs_unit_rewards
+
+    def check(self, structure: Structure) -> None:
+        if self.foreign is None:
+            self.policy.check(structure)
+
+    def agent(self, structure: Structure, rounds: int, horizon: int) -> CompetitiveAgent:
+        inner = (
+            self.policy.agent(structure, rounds, horizon) if self.foreign is None else Foreign(True)
+        )
+        informative = (
+            Uninformative(True)
+            if self.informative is None
+            else self.informative.agent(structure, rounds)
+        )
+        return CompetitiveAgent(
+            inner,
+            informative,
+            box_tables(structure),
+            math.sqrt(self.alpha),
+            bool(self.pull_each_arm_first),
+            np.empty((0, 0), dtype=np.int32),
+        )
+
+    def memory(self, structure: Structure) -> Memory:
+        return new_memory(structure.n_arms, structure.n_parameters)
+
+    def probabilities(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray | None:
+        result = np.zeros(snapshot.block.shape[1])
+        candidates = candidate_arms(snapshot.agent, snapshot.memory, snapshot.block, allowed)
+        unseen = allowed[snapshot.block[0][allowed] == 0]
+        if self.pull_each_arm_first and unseen.size:
+            result[unseen] = share_of_ties(np.zeros(unseen.size), snapshot.block[5][unseen])
+        elif self.foreign is None:
+            inner = snapshot._replace(agent=snapshot.agent.inner)
+            shares = self.policy.choice_probabilities(inner, candidates)
+            if shares is None:
+                return None
+            result[candidates] = shares
+        else:
+            return None
+        if self.informative is not None and snapshot.memory.integers[5, PLAUSIBLE] > 0:
+            coin = float(snapshot.agent.informative.coin[snapshot.moment.decided])
+            result *= 1.0 - coin
+            result += coin * self._informative_shares(snapshot, allowed)
+        return result
+
+    def _informative_shares(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
+        assert self.informative is not None
+        result = np.zeros(snapshot.block.shape[1])
+        if self.informative.metric == "random":
+            result[allowed] = 1.0 / allowed.size
+        else:
+            values = informativeness(
+                snapshot.agent.informative, snapshot.agent.tables, snapshot.memory, allowed
+            )
+            result[allowed] = share_of_ties(values, np.zeros(allowed.size))
+        return result
+
+    @property
+    def label(self) -> str:
+        """Name as `make_algorithm` reads it: "ucb-c", "ucb-c-kl(gamma=10)", "ucb()-c(alpha=2)"."""
+        own = {"alpha": self.alpha, "pull_each_arm_first": self.pull_each_arm_first}
+        changed = {
+            key: own[key]
+            for key, usual in (("alpha", 3.0), ("pull_each_arm_first", False))
+            if own[key] != usual
+        }
+        suffix = "-c"
+        if self.informative is not None:
+            suffix += f"-{self.informative.suffix}"
+            changed |= self.informative.changed
+        if self.foreign is not None:
+            return settings_label(type(self.policy).__name__.lower() + suffix, changed)
+        inner = self.policy.changed
+        if hasattr(self.policy, "alpha") and self.policy.alpha != self.alpha:
+            return settings_label(f"{self.policy.name}({join_settings(inner)}){suffix}", changed)
+        return settings_label(self.policy.name + suffix, inner | changed)
+
+    def __repr__(self) -> str:
+        parts = [repr(self.policy)]
+        if self.alpha != 3.0:
+            parts.append(f"alpha={self.alpha!r}")
+        if self.informative is not None:
+            parts.append(f"informative={self.informative!r}")
+        if self.pull_each_arm_first:
+            parts.append("pull_each_arm_first=True")
+        return f"Competitive({', '.join(parts)})"
+
+
+@implements(restore, CompetitiveAgent)
+def _restore(agent: Any, memory: Any, evidence: Any, moment: Any) -> Any:
+    q = agent.root_alpha * moment.width
+    rebuild(agent.tables, evidence, box_of(memory), agent.ranks, q)
+
+
+@implements(learn, CompetitiveAgent)
+def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any:
+    q = agent.root_alpha * moment.width
+    follow(agent.tables, evidence, box_of(memory), agent.ranks, arm, q)
+
+
+@implements(decide, CompetitiveAgent)
+def _decide(
+    agent: Any, memory: Any, evidence: Any, allowed: Any, moment: Any, generator: Any
+) -> Any:
+    box = box_of(memory)
+    arm, candidates, n_candidates = narrow(agent, box, evidence, allowed, moment, generator)
+    if arm >= 0:
+        return arm
+    return choose(agent.inner, evidence, candidates, n_candidates, moment, generator)
+
+
+@inline
+def narrow(
+    agent: Any, box: Box, evidence: Evidence, allowed: np.ndarray, moment: Any, generator: Any
+) -> tuple[int, np.ndarray, int]:
+    """Steps 1 and 2: an arm that is settled (or -1), and the candidates for step 3."""
+    if box.registers[PLAUSIBLE] == 0:
+        box.registers[EMPTY_ROUNDS] += 1
+    arm = informative_arm(agent.informative, agent.tables, box, allowed, moment, generator)
+    if arm < 0 and agent.pull_each_arm_first:
+        arm = first_pull(evidence, allowed, generator)
+    if arm >= 0:
+        return arm, allowed, 0
+    candidates, n_candidates = competitive_candidates(agent.tables, box, allowed)
+    return -1, candidates, n_candidates
+
+
+@inline
+def competitive_candidates(
+    tables: BoxTables, box: Box, allowed: np.ndarray
+) -> tuple[np.ndarray, int]:
+    """The allowed arms among which step 3 chooses, ascending, and how many they are."""
+    if box.registers[PLAUSIBLE] == 0:
+        return allowed, allowed.size
+    if allowed.size == tables.support.size:
+        return box.active, box.registers[ACTIVE]
+    return box.scratch, competitive_within(tables, box, allowed, box.scratch)
+
+
+@inline
+def first_pull(evidence: Evidence, allowed: np.ndarray, generator: Any) -> int:
+    """An allowed arm that was never seen, with the fewest pending pulls; -1 if there is none."""
+    chosen, ties = -1, 0
+    for place in range(allowed.size):
+        arm = allowed[place]
+        if evidence.counts[arm] > 0.0:
+            continue
+        if chosen < 0 or evidence.pending[arm] < evidence.pending[chosen]:
+            chosen, ties = arm, 1
+        elif evidence.pending[arm] == evidence.pending[chosen]:
+            ties += 1
+            if generator.random() * ties < 1.0:
+                chosen = arm
+    return chosen
+
+
+@kernel
+def candidate_arms(
+    agent: Any, memory: Memory, block: np.ndarray, allowed: np.ndarray
+) -> np.ndarray:
+    """The allowed arms among which step 3 would choose: (candidates,)."""
+    candidates, n_candidates = competitive_candidates(agent.tables, box_of(memory), allowed)
+    return candidates[:n_candidates].copy()

@@ -1,0 +1,248 @@
+"""Informative Algorithm-C: now and then pull the arm that tells most about θ.
+
+With probability min(1, gamma / max(t, 1)^d) the arm whose means differ most over the plausible θ
+is pulled, whether it is competitive or not (Section 6 of the paper). The coin is tossed first;
+only if it falls is anything computed, afresh over the plausible θ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+
+from structuredbandits._compiled import inline, kernel
+from structuredbandits.confidence.box import PLAUSIBLE, Box, Memory, box_of
+from structuredbandits.confidence.tables import BoxTables
+from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.algorithm import require_positive
+from structuredbandits.policies.metrics import differential_entropy, entropy, variance
+from structuredbandits.policies.protocol import COMPILED_PART, Moment
+
+if TYPE_CHECKING:
+    from structuredbandits.structure import Structure
+
+Metric = Callable[[np.ndarray, np.ndarray, float], float]
+
+
+class Uninformative(NamedTuple):
+    """No informative step; the field only keeps the tuple from being empty."""
+
+    never: bool
+
+
+class ByVariance(NamedTuple):
+    """Expected KL divergence between Gaussian rewards: the variance of the arm's mean."""
+
+    coin: np.ndarray  # (rounds,) probability of an informative pull
+    weights: np.ndarray  # (parameters,) share of each θ
+
+
+class ByEntropy(NamedTuple):
+    """Shannon entropy of the arm's mean."""
+
+    coin: np.ndarray
+    weights: np.ndarray
+
+
+class ByDifferentialEntropy(NamedTuple):
+    """Differential entropy of the arm's mean, estimated by spacings."""
+
+    coin: np.ndarray
+    weights: np.ndarray
+
+
+class ByChance(NamedTuple):
+    """Any arm, uniformly: the baseline of the paper."""
+
+    coin: np.ndarray
+    weights: np.ndarray
+
+
+_METRICS: dict[type, Any] = {
+    ByVariance: variance,
+    ByEntropy: entropy,
+    ByDifferentialEntropy: differential_entropy,
+}
+_NAMED: dict[str, type] = {
+    "kl": ByVariance,
+    "entropy": ByEntropy,
+    "differential-entropy": ByDifferentialEntropy,
+    "random": ByChance,
+}
+_OWN: dict[Metric, type] = {}
+
+
+def _agent_class(metric: str | Metric) -> type:
+    """The agent class of a metric; a user's own function gets one of its own."""
+    if isinstance(metric, str):
+        return _NAMED[metric]
+    if metric not in _OWN:
+        name = getattr(metric, "__name__", "metric")
+        own = NamedTuple(f"By_{name}", [("coin", np.ndarray), ("weights", np.ndarray)])  # type: ignore[misc]  # made at run time
+        own.__module__ = getattr(metric, "__module__", "__main__")
+        _METRICS[own] = metric if hasattr(metric, "py_func") else njit(metric)
+        _OWN[metric] = own
+    return _OWN[metric]
+
+
+@dataclass(frozen=True)
+class Informative:
+    """When and how to choose an informative arm.
+
+    Parameters
+    ----------
+    metric
+        "kl", "entropy", "differential-entropy", "random", or a function
+        ``metric(values, weights, tolerance) -> float`` of an arm's means at the plausible θ
+        (ascending), their weights and the structure's tolerance. It is compiled.
+    gamma, d
+        The probability of an informative pull at decision t is min(1, gamma / max(t, 1)^d).
+
+    Examples
+    --------
+    >>> Informative("kl", gamma=30, d=1.1)
+    Informative(metric='kl', gamma=30, d=1.1)
+    """
+
+    metric: str | Metric = "kl"
+    gamma: float = 30.0
+    d: float = 1.1
+
+    def __post_init__(self) -> None:
+        require_positive("Informative", gamma=self.gamma, d=self.d)
+        if not callable(self.metric) and self.metric not in _NAMED:
+            raise InvalidPolicy(
+                f"there is no informativeness metric {self.metric!r}; "
+                f"use one of {', '.join(_NAMED)}, or a function of (values, weights, tolerance)."
+            )
+
+    @property
+    def suffix(self) -> str:
+        """What it adds to a policy's name."""
+        if isinstance(self.metric, str):
+            return self.metric.removesuffix("-entropy")
+        return self.metric.__name__
+
+    @property
+    def changed(self) -> dict[str, float]:
+        """The parameters that differ from their defaults."""
+        usual = {"gamma": 30.0, "d": 1.1}
+        return {key: getattr(self, key) for key in usual if getattr(self, key) != usual[key]}
+
+    def probability(self, decided: np.ndarray) -> np.ndarray:
+        """Probability of an informative pull after so many decisions: same shape."""
+        return np.minimum(1.0, self.gamma / np.maximum(decided, 1).astype(float) ** self.d)
+
+    def agent(self, structure: Structure, rounds: int) -> Any:
+        """Named tuple for compiled code."""
+        coin = self.probability(np.arange(rounds))
+        return _agent_class(self.metric)(coin, structure.parameters.weights)
+
+
+def informative_arm(
+    agent: Any, tables: BoxTables, box: Box, allowed: np.ndarray, moment: Moment, generator: Any
+) -> int:
+    """The arm to pull for information now, or -1 for none; for compiled code."""
+    raise TypeError("informative_arm is for compiled code")
+
+
+@overload(informative_arm, jit_options=COMPILED_PART)
+def _informative_arm(
+    agent: Any, tables: Any, box: Any, allowed: Any, moment: Any, generator: Any
+) -> Any:
+    kind = agent.instance_class
+    if kind is Uninformative:
+
+        def never(
+            agent: Any, tables: Any, box: Any, allowed: Any, moment: Any, generator: Any
+        ) -> Any:
+            return -1
+
+        return never
+    if kind is ByChance:
+
+        def by_chance(
+            agent: Any, tables: Any, box: Any, allowed: Any, moment: Any, generator: Any
+        ) -> Any:
+            if generator.random() >= agent.coin[moment.decided] or box.registers[PLAUSIBLE] == 0:
+                return -1
+            return allowed[int(generator.random() * allowed.size)]
+
+        return by_chance
+
+    def by_metric(
+        agent: Any, tables: Any, box: Any, allowed: Any, moment: Any, generator: Any
+    ) -> Any:
+        if generator.random() >= agent.coin[moment.decided] or box.registers[PLAUSIBLE] == 0:
+            return -1
+        best, chosen, ties = -math.inf, -1, 0
+        for place in range(allowed.size):
+            values, weights = plausible_means(tables, box, agent.weights, allowed[place])
+            value = measure(agent, values, weights, tables.tolerance)
+            if value > best or chosen < 0:
+                best, chosen, ties = value, allowed[place], 1
+            elif value == best:
+                ties += 1
+                if generator.random() * ties < 1.0:
+                    chosen = allowed[place]
+        return chosen
+
+    return by_metric
+
+
+def measure(agent: Any, values: np.ndarray, weights: np.ndarray, tolerance: float) -> float:
+    """Informativeness by the agent's metric; for compiled code."""
+    raise TypeError("measure is for compiled code")
+
+
+@overload(measure, jit_options=COMPILED_PART)
+def _measure(agent: Any, values: Any, weights: Any, tolerance: Any) -> Any:
+    metric = _METRICS[agent.instance_class]
+
+    def by_metric(agent: Any, values: Any, weights: Any, tolerance: Any) -> Any:
+        return metric(values, weights, tolerance)
+
+    return by_metric
+
+
+@inline
+def plausible_means(
+    tables: BoxTables, box: Box, weights: np.ndarray, arm: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The arm's means (midpoints of bounds) at the plausible θ, ascending, and their weights."""
+    n_plausible = box.registers[PLAUSIBLE]
+    values, shares = np.empty(n_plausible), np.empty(n_plausible)
+    last = tables.bounds.shape[0] - 1
+    order = tables.orders[0, arm]
+    count = 0
+    for place in range(order.size):
+        parameter = order[place]
+        if box.exclusions[parameter] == 0:
+            values[count] = 0.5 * (
+                tables.bounds[0, parameter, arm] + tables.bounds[last, parameter, arm]
+            )
+            shares[count] = weights[parameter]
+            count += 1
+    if last > 0:  # the order of the lower bounds need not be that of the midpoints
+        by_value = np.argsort(values, kind="mergesort")
+        values, shares = values[by_value], shares[by_value]
+    return values, shares
+
+
+@kernel
+def informativeness(
+    agent: Any, tables: BoxTables, memory: Memory, allowed: np.ndarray
+) -> np.ndarray:
+    """Informativeness of each allowed arm: (allowed,); at least one θ must be plausible."""
+    box = box_of(memory)
+    result = np.empty(allowed.size)
+    for place in range(allowed.size):
+        values, weights = plausible_means(tables, box, agent.weights, allowed[place])
+        result[place] = measure(agent, values, weights, tables.tolerance)
+    return result

@@ -1,0 +1,298 @@
+"""One run of an algorithm: pull an arm, give back its reward, ask why.
+
+The run's state is a few numbers (evidence, clock, generator); everything else is rebuilt from them.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from structuredbandits._compiled import addresses_of, new_generator
+from structuredbandits.confidence.box import EMPTY_ROUNDS, PLAUSIBLE
+from structuredbandits.confidence.evidence import new_block
+from structuredbandits.confidence.plausible import ConfidenceSet
+from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward
+from structuredbandits.policies import state
+from structuredbandits.policies.algorithm import Algorithm, Snapshot
+from structuredbandits.policies.competitive import candidate_arms
+from structuredbandits.policies.frame import bind
+from structuredbandits.policies.protocol import moment_at
+from structuredbandits.policies.steps import (
+    DECIDED,
+    RECEIVED,
+    decide_once,
+    learn_once,
+    restore_all,
+)
+from structuredbandits.structure import Structure
+
+_REGISTERS_ROW = 5
+_FIRST_ROUNDS = 1024
+
+
+class Policy:
+    """A running algorithm.
+
+    Made by `Algorithm.start`, `make_policy` or ``Competitive(algorithm, structure)``.
+
+    Examples
+    --------
+    >>> from structuredbandits.policies.classical.ucb import UCB
+    >>> structure = Structure.from_table([[1.0, 0.0], [0.0, 2.0]], arms=["a", "b"], sigma=0.1)
+    >>> policy = Competitive(UCB(), structure, seed=7)
+    >>> policy.update("a", 1.02)
+    >>> policy.competitive_arms, list(policy.confidence_set)
+    (('a',), [0])
+    >>> policy.pull()
+    'a'
+    """
+
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        structure: Structure,
+        *,
+        seed: int | np.random.SeedSequence | None = None,
+        horizon: int | None = None,
+        history: Iterable[tuple[str | int, float]] = (),
+    ) -> None:
+        if horizon is not None and horizon < 1:
+            raise InvalidInput(f"the horizon is {horizon!r}; give at least 1 round, or None.")
+        algorithm.check(structure)
+        self.algorithm = algorithm
+        self.structure = structure
+        self.generator = new_generator(seed)
+        self.block = new_block(structure.sigma)
+        self.clock = np.array([0, 0, horizon or 0], dtype=np.int64)
+        self.memory = algorithm.memory(structure)
+        self._foreign = copy.deepcopy(getattr(algorithm, "foreign", None))
+        self._prepare(_FIRST_ROUNDS)
+        self._restore()
+        for arm, reward in history:
+            self.update(arm, reward)
+
+    def _prepare(self, rounds: int) -> None:
+        """Make what compiled code needs, good for so many rounds."""
+        self._rounds = rounds
+        self._calls_left = 0  # pulls or updates before the tables may be used up
+        self._names = self.structure.arms
+        self._sign = self.structure.sign
+        self._unit = self.algorithm.needs_unit_rewards
+        self._everything = np.arange(self.structure.n_arms)
+        self._positions = {name: k for k, name in enumerate(self._names)}
+        self.addresses = addresses_of(self.generator)
+        self.agent = self.algorithm.agent(self.structure, rounds, int(self.clock[2]))
+        self._frame = bind(self.agent, self.memory, self.block, self.clock, self.addresses)
+        self._decide = decide_once.variant(self.agent)
+        self._learn = learn_once.variant(self.agent)
+
+    def _restore(self) -> None:
+        restore_all.variant(self.agent)(self._frame)
+
+    # -- the loop ----------------------------------------------------------------------------------
+
+    def pull(self, arms: Iterable[str | int] | None = None) -> str:
+        """Choose an arm, of all or of the allowed ones, and return its name.
+
+        Parameters
+        ----------
+        arms
+            The arms that are allowed in this call; all if None.
+        """
+        allowed = self._everything if arms is None else self._allowed(arms)
+        self._make_room()
+        if self._foreign is not None:
+            return self._pull_foreign(allowed)
+        return self._names[self._decide(self._frame, allowed)]
+
+    def update(self, arm: str | int, reward: float) -> None:
+        """Take in the reward of an arm: at once, late, or in any order.
+
+        Parameters
+        ----------
+        arm
+            Its name, or its position counted from 0.
+        reward
+            What was earned (or what it cost, if the structure is one of costs).
+        """
+        position = self._position(arm)
+        value = self._reward(reward)
+        self._make_room()
+        self._learn(self._frame, position, value)
+        if self._foreign is not None:
+            self._foreign.update(self._names[position], value)
+
+    def _position(self, arm: str | int) -> int:
+        position = self._positions.get(arm) if isinstance(arm, str) else None
+        return self.structure.arm_index(arm) if position is None else position
+
+    def _reward(self, reward: float) -> float:
+        try:
+            value = float(reward)
+        except (TypeError, ValueError):
+            value = math.nan
+        if not math.isfinite(value):
+            raise InvalidReward(f"the reward is {reward!r}; give a finite number.")
+        if self._unit and not 0.0 <= value <= 1.0:
+            raise InvalidReward(
+                f"the reward is {reward!r}, but {self.algorithm.label} needs rewards between "
+                "0 and 1; scale them, or use a Gaussian algorithm such as ts or kl-ucb."
+            )
+        return self._sign * value
+
+    def _allowed(self, arms: Iterable[str | int]) -> np.ndarray:
+        positions = sorted({self._position(arm) for arm in arms})
+        if not positions:
+            raise InvalidInput("no arm is allowed; name at least one, or leave arms out for all.")
+        return np.array(positions, dtype=np.int64)
+
+    def _make_room(self) -> None:
+        """Tables that depend on the round are made for some rounds, and doubled when used up."""
+        if self._calls_left == 0:
+            used = int(max(self.clock[DECIDED], self.clock[RECEIVED]))
+            if used + 2 >= self._rounds:
+                self._prepare(2 * self._rounds)
+            self._calls_left = self._rounds - used - 1
+        self._calls_left -= 1
+
+    def _pull_foreign(self, allowed: np.ndarray) -> str:
+        from structuredbandits.policies.foreign import candidates_for
+
+        candidates = candidates_for.variant(self.agent)(self._frame, allowed)
+        names = [self._names[arm] for arm in candidates]
+        chosen = names[0] if len(names) == 1 else self._foreign.pull(names)
+        if chosen not in names:
+            raise InvalidPolicy(
+                f"{type(self._foreign).__name__}.pull chose {chosen!r}, which is not among the "
+                f"arms it was given, {names!r}; it must return one of them."
+            )
+        self.clock[DECIDED] += 1
+        self.block[5, self._positions[chosen]] += 1.0
+        return str(chosen)
+
+    # -- why ---------------------------------------------------------------------------------------
+
+    def _require_set(self) -> None:
+        if self.memory.marks.size != self.structure.n_parameters:
+            raise InvalidPolicy(
+                f"{self.algorithm.label} keeps no confidence set; ask a policy such as "
+                f"{self.algorithm.label}-c."
+            )
+
+    @property
+    def confidence_set(self) -> ConfidenceSet:
+        """The θ that are still plausible."""
+        self._require_set()
+        return ConfidenceSet(self.structure.parameters, self.memory.marks == 0)
+
+    @property
+    def competitive_arms(self) -> tuple[str, ...]:
+        """The arms that are optimal at some plausible θ; all arms if no θ is plausible."""
+        if self.memory.marks.size != self.structure.n_parameters:
+            return self._names
+        mask = self.memory.marks == 0
+        if not mask.any():
+            return self._names
+        best = self.structure.optimal[mask].any(axis=0)
+        return tuple(name for name, yes in zip(self._names, best, strict=True) if yes)
+
+    @property
+    def empty_rounds(self) -> int:
+        """Decisions made while no θ was plausible: many of them mean that the structure is wrong."""
+        if self.memory.marks.size != self.structure.n_parameters:
+            return 0
+        return int(self.memory.integers[_REGISTERS_ROW, EMPTY_ROUNDS])
+
+    def probabilities(self, arms: Iterable[str | int] | None = None) -> dict[str, float]:
+        """Probability with which the next `pull` chooses each arm.
+
+        Exact for deterministic indices (ties are shared), by quadrature for Thompson sampling.
+        """
+        allowed = self._everything if arms is None else self._allowed(arms)
+        self._make_room()
+        shares = self.algorithm.probabilities(self.snapshot(), allowed)
+        if shares is None:
+            raise InvalidPolicy(
+                f"{self.algorithm.label} does not tell its probabilities; use an algorithm that "
+                "does, such as ts-c or ucb-c."
+            )
+        return dict(zip(self._names, shares.tolist(), strict=True))
+
+    def snapshot(self) -> Snapshot:
+        """The run at this moment, for `Algorithm.probabilities`."""
+        moment = moment_at.py_func(
+            int(self.clock[RECEIVED]), int(self.clock[DECIDED]), int(self.clock[2])
+        )
+        return Snapshot(self.agent, self.memory, self.block, moment, self.addresses)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Rewards received of each arm: (arms,)."""
+        return self.block[0].astype(np.int64)
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean reward of each arm, NaN where none came: (arms,)."""
+        counts = self.block[0]
+        return np.where(counts > 0, self._sign * self.block[3], np.nan)
+
+    @property
+    def received(self) -> int:
+        """Rewards received so far."""
+        return int(self.clock[RECEIVED])
+
+    @property
+    def decided(self) -> int:
+        """Decisions made so far."""
+        return int(self.clock[DECIDED])
+
+    def __repr__(self) -> str:
+        return (
+            f"<Policy {self.algorithm.label} on {len(self._names)} arms after "
+            f"{self.decided} decisions, {self.received} rewards>"
+        )
+
+    # -- stored state ------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that a run is, as JSON: it resumes with identical decisions."""
+        return state.state_of(self)
+
+    @classmethod
+    def from_state(cls, structure: Structure, saved: dict[str, Any]) -> Self:
+        """The run that `state_dict` described, on the same structure."""
+        return state.resume(cls, structure, saved)
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {"algorithm", "structure", "generator", "block", "clock", "memory", "_rounds"}
+        own = {key: value for key, value in self.__dict__.items() if key in kept}
+        return own | {"foreign": self._foreign}
+
+    def __setstate__(self, own: dict[str, Any]) -> None:
+        self._foreign = own.pop("foreign")
+        self.__dict__.update(own)
+        self._prepare(self._rounds)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = type(self).__new__(type(self))
+        own = self.__getstate__()
+        shared = {"structure": own.pop("structure"), "algorithm": own.pop("algorithm")}
+        twin.__setstate__(copy.deepcopy(own, memo) | shared)
+        return twin
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # two runs never share their state
+
+
+def competitive_within(policy: Policy, arms: Sequence[str | int]) -> tuple[str, ...]:
+    """The competitive arms of a policy when only some arms are allowed."""
+    candidates = candidate_arms(policy.agent, policy.memory, policy.block, policy._allowed(arms))
+    return tuple(policy.structure.arms[arm] for arm in candidates)
+
+
+__all__ = ["PLAUSIBLE", "Policy", "competitive_within"]

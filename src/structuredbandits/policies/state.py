@@ -1,0 +1,86 @@
+"""A run as JSON: counts, sums, clock and generator, and nothing that follows from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from structuredbandits.confidence.box import EMPTY_ROUNDS
+from structuredbandits.confidence.evidence import ROWS
+from structuredbandits.errors import DamagedFile, InvalidPolicy, WrongVersion
+
+if TYPE_CHECKING:
+    from structuredbandits.policies.policy import Policy
+    from structuredbandits.structure import Structure
+
+FORMAT = "structuredbandits.policy"
+VERSION = 1
+_REGISTERS_ROW = 5
+_STORED_ROWS = {"counts": 0, "sums": 1, "squares": 2, "pending": 5}
+
+_Policy = TypeVar("_Policy", bound="Policy")
+
+
+def state_of(policy: Policy) -> dict[str, Any]:
+    """The run as plain JSON values."""
+    from structuredbandits.policies.registry import algorithm_to_dict
+
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "structure": policy.structure.digest,
+        "policy": algorithm_to_dict(policy.algorithm),
+        "arms": list(policy.structure.arms),
+        **{name: policy.block[row].tolist() for name, row in _STORED_ROWS.items()},
+        "clock": policy.clock.tolist(),
+        "empty_rounds": policy.empty_rounds,
+        "generator": policy.generator.bit_generator.state,
+    }
+
+
+def resume(cls: type[_Policy], structure: Structure, saved: dict[str, Any]) -> _Policy:
+    """The run that `state_of` described."""
+    from structuredbandits.policies.registry import algorithm_from_dict
+
+    if not isinstance(saved, dict) or saved.get("format") != FORMAT:
+        raise DamagedFile("this is not the state of a policy; give what state_dict() returned.")
+    if saved.get("version") != VERSION:
+        raise WrongVersion(
+            f"the state has version {saved.get('version')!r}, this library reads {VERSION}; "
+            "use the version that wrote it."
+        )
+    if saved.get("structure") != structure.digest:
+        raise InvalidPolicy(
+            "the state belongs to another structure; give the structure on which it was saved."
+        )
+    try:
+        policy = cls(algorithm_from_dict(saved["policy"]), structure)
+        for name, row in _STORED_ROWS.items():
+            policy.block[row] = _numbers(saved, name, structure.n_arms)
+        policy.clock[:] = np.array(saved["clock"], dtype=np.int64)
+        policy.generator.bit_generator.state = saved["generator"]
+        empty_rounds = int(saved["empty_rounds"])
+    except (KeyError, TypeError, ValueError) as problem:
+        if isinstance(problem, InvalidPolicy):
+            raise
+        raise DamagedFile(f"the state of the policy is damaged ({problem}).") from None
+    while max(policy.clock[0], policy.clock[1]) + 2 >= policy._rounds:
+        policy._rounds *= 2
+    policy._prepare(policy._rounds)
+    policy._restore()
+    if policy.memory.marks.size == structure.n_parameters:
+        policy.memory.integers[_REGISTERS_ROW, EMPTY_ROUNDS] = empty_rounds
+    return policy
+
+
+def _numbers(saved: dict[str, Any], name: str, n_arms: int) -> np.ndarray:
+    values = np.array(saved[name], dtype=float)
+    if values.shape != (n_arms,) or not np.isfinite(values).all():
+        raise ValueError(f"{name} must be {n_arms} finite numbers")
+    if name != "sums" and (values < 0).any():
+        raise ValueError(f"{name} must not be negative")
+    return values
+
+
+assert len(_STORED_ROWS) < ROWS

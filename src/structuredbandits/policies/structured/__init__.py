@@ -1,0 +1,1 @@
+"""Algorithms that use the structure in their own way, one file each."""

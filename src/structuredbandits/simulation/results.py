@@ -1,0 +1,217 @@
+"""What a simulation found: regret and reward at checkpoints, pulls at the end, for every run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from structuredbandits.errors import DamagedFile, InvalidInput, WrongVersion
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+FORMAT = "structuredbandits.results"
+VERSION = 1
+_NORMAL_95 = 1.959963984540054
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Results:
+    """Results of `simulate`.
+
+    Attributes
+    ----------
+    policies, thetas, arms
+        Labels of the first axes.
+    rounds : (checkpoints,)
+        The rounds at which regret was kept; the last is the horizon.
+    regret, reward : (policies, thetas, runs, checkpoints)
+        Cumulative regret against the best arm's true mean, and cumulative reward.
+    pulls : (policies, thetas, runs, arms)
+        How often each arm was pulled in the end.
+    empty_rounds : (policies, thetas, runs)
+        Decisions made while no θ was plausible.
+    seed, problem
+        What it takes to do it again.
+    """
+
+    policies: tuple[str, ...]
+    thetas: tuple[Any, ...]
+    arms: tuple[str, ...]
+    rounds: np.ndarray
+    regret: np.ndarray
+    reward: np.ndarray
+    pulls: np.ndarray
+    empty_rounds: np.ndarray
+    seed: int
+    problem: str | None = None
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return int(self.regret.shape[2])
+
+    @property
+    def horizon(self) -> int:
+        """Number of rounds a run."""
+        return int(self.rounds[-1])
+
+    def to_frame(self) -> pd.DataFrame:
+        """All of it as flat rows: policy, theta, run, round, regret, reward."""
+        import pandas as pd
+
+        n_policies, n_thetas, n_runs, n_rounds = self.regret.shape
+        each = n_runs * n_rounds
+        names = np.repeat(np.array(self.policies, dtype=object), n_thetas * each)
+        labels = np.array([theta_label(theta) for theta in self.thetas], dtype=object)
+        return pd.DataFrame(
+            {
+                "policy": names,
+                "theta": np.tile(np.repeat(labels, each), n_policies),
+                "run": np.tile(np.repeat(np.arange(n_runs), n_rounds), n_policies * n_thetas),
+                "round": np.tile(self.rounds, n_policies * n_thetas * n_runs),
+                "regret": self.regret.ravel(),
+                "reward": self.reward.ravel(),
+            }
+        )
+
+    def mean(self) -> np.ndarray:
+        """Mean regret: (policies, thetas, checkpoints)."""
+        return np.asarray(self.regret.mean(axis=2))
+
+    def standard_error(self) -> np.ndarray:
+        """Standard error of the mean regret, NaN for a single run: (policies, thetas, checkpoints)."""
+        if self.runs == 1:
+            return np.full(self.mean().shape, np.nan)
+        return np.asarray(self.regret.std(axis=2, ddof=1) / np.sqrt(self.runs))
+
+    def band(self) -> tuple[np.ndarray, np.ndarray]:
+        """95 % confidence band of the mean regret, low and high: (policies, thetas, checkpoints)."""
+        half = _NORMAL_95 * self.standard_error()
+        return self.mean() - half, self.mean() + half
+
+    def summary(self) -> pd.DataFrame:
+        """A row a policy and θ: final regret with standard error and quantiles, reward, empty rounds."""
+        import pandas as pd
+
+        final = self.regret[..., -1]
+        error = self.standard_error()[..., -1]
+        rows = []
+        for i, policy in enumerate(self.policies):
+            for j, theta in enumerate(self.thetas):
+                values = final[i, j]
+                rows.append(
+                    {
+                        "policy": policy,
+                        "theta": theta_label(theta),
+                        "regret": values.mean(),
+                        "standard_error": error[i, j],
+                        "median": np.median(values),
+                        "worst": values.max(),
+                        "reward": self.reward[i, j, :, -1].mean(),
+                        "empty_rounds": self.empty_rounds[i, j].mean(),
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw mean regret against the round with its band, a panel a θ; save it if a path is given."""
+        from structuredbandits.plots import regret_plot, save
+
+        figure = regret_plot(self)
+        if path is not None:
+            save(figure, path)
+        return figure
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a .parquet file (complete, `load_results` reads it) or a .csv of `to_frame`."""
+        target = Path(path)
+        if target.suffix == ".csv":
+            self.to_frame().to_csv(target, index=False)
+        elif target.suffix == ".parquet":
+            self._save_parquet(target)
+        else:
+            raise InvalidInput(
+                f"{target.name!r} is no result file; end its name in .parquet or .csv."
+            )
+
+    def _save_parquet(self, target: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        about = {
+            "format": FORMAT,
+            "version": VERSION,
+            "policies": self.policies,
+            "thetas": self.thetas,
+            "arms": self.arms,
+            "rounds": self.rounds.tolist(),
+            "runs": self.runs,
+            "seed": self.seed,
+            "problem": self.problem,
+            "pulls": self.pulls.tolist(),
+            "empty_rounds": self.empty_rounds.tolist(),
+        }
+        table = pa.Table.from_pandas(self.to_frame(), preserve_index=False)
+        table = table.replace_schema_metadata({FORMAT: json.dumps(about)})
+        pq.write_table(table, target)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Results: {len(self.policies)} policies, {len(self.thetas)} θ, {self.runs} runs of "
+            f"{self.horizon} rounds>"
+        )
+
+
+def theta_label(theta: object) -> Any:
+    """A θ as a table shows it: numbers stay numbers, vectors and labels become text.
+
+    Examples
+    --------
+    >>> theta_label(0.5), theta_label((0.9, 0.2))
+    (0.5, '(0.9, 0.2)')
+    """
+    if isinstance(theta, (int, float, str)):
+        return theta
+    if isinstance(theta, (tuple, list)):
+        return f"({', '.join(str(part) for part in theta)})"
+    return str(theta)
+
+
+def load_results(path: str | PathLike[str]) -> Results:
+    """Results that `Results.save` wrote to a .parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+        about = json.loads((table.schema.metadata or {})[FORMAT.encode()])
+    except FileNotFoundError:
+        raise InvalidInput(f"there is no file {str(path)!r}; check the name.") from None
+    except (KeyError, ValueError, OSError, pa.ArrowException):
+        raise DamagedFile(f"{str(path)!r} does not hold results of a simulation.") from None
+    if about["version"] != VERSION:
+        raise WrongVersion(
+            f"{str(path)!r} has version {about['version']!r}, this library reads {VERSION}; "
+            "use the version that wrote it."
+        )
+    thetas = tuple(tuple(t) if isinstance(t, list) else t for t in about["thetas"])
+    shape = (len(about["policies"]), len(thetas), about["runs"], len(about["rounds"]))
+    return Results(
+        policies=tuple(about["policies"]),
+        thetas=thetas,
+        arms=tuple(about["arms"]),
+        rounds=np.array(about["rounds"]),
+        regret=table["regret"].to_numpy().reshape(shape),
+        reward=table["reward"].to_numpy().reshape(shape),
+        pulls=np.array(about["pulls"]),
+        empty_rounds=np.array(about["empty_rounds"]),
+        seed=about["seed"],
+        problem=about["problem"],
+    )

@@ -1,0 +1,37 @@
+"""Which random numbers a run uses: equal seeds give equal results, whatever is simulated beside."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+
+def theta_key(theta: object) -> str:
+    """A θ as text that is the same on every machine.
+
+    Examples
+    --------
+    >>> theta_key(0.5), theta_key((0.9, 0.2)), theta_key("18-24")
+    ('0.5', '0.9,0.2', '18-24')
+    """
+    if isinstance(theta, str):
+        return theta
+    if isinstance(theta, (int, float, np.integer, np.floating)):
+        return repr(float(theta))
+    if isinstance(theta, (tuple, list, np.ndarray)):
+        return ",".join(theta_key(part) for part in theta)
+    return str(theta)
+
+
+def noise_sequence(seed: int, run: int) -> np.random.SeedSequence:
+    """Seed of a run's rewards, shared by all policies and all θ."""
+    return np.random.SeedSequence(seed, spawn_key=(run,))
+
+
+def policy_sequence(seed: int, run: int, label: str, theta: object) -> np.random.SeedSequence:
+    """Seed of a policy's own randomness in a run."""
+    text = f"{label}|{theta_key(theta)}".encode()
+    digest = hashlib.blake2b(text, digest_size=16).digest()
+    words = tuple(int(word) for word in np.frombuffer(digest, dtype="<u4"))
+    return np.random.SeedSequence(seed, spawn_key=(run, *words))
