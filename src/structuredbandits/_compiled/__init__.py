@@ -4,13 +4,14 @@ This room knows Numba and nothing else of the library: no structure, no policy, 
 """
 
 from structuredbandits._compiled.cache import cache_folder, kernel_digest
-from structuredbandits._compiled.decorators import inline, kernel, owned_by_library
+from structuredbandits._compiled.decorators import by_type, inline, kernel, owned_by_library
 from structuredbandits._compiled.generators import addresses_of, borrow, new_generator
 from structuredbandits._compiled.ownership import unowned
 
 __all__ = [
     "addresses_of",
     "borrow",
+    "by_type",
     "cache_folder",
     "inline",
     "kernel",

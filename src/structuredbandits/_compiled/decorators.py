@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from numba import njit
+from numba.extending import overload
 
 from structuredbandits._compiled.cache import KernelCache
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _PACKAGE_PREFIX = __name__.split(".")[0] + "."
 
 
@@ -18,6 +20,16 @@ def inline(function: Callable[..., Any]) -> Any:
     It is not cached by itself: it becomes part of every kernel that uses it.
     """
     return njit(nogil=True, error_model="numpy", forceinline=True)(function)
+
+
+def by_type(operation: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Say what ``operation`` does in compiled code, chosen by the types of its arguments.
+
+    The decorated function gets the types and returns a function of the same arguments, which is
+    merged into the kernel: a call would have to hand over every array of every tuple.
+    """
+    options = {"nogil": True, "error_model": "numpy", "forceinline": True}
+    return overload(operation, jit_options=options)  # type: ignore[no-any-return]  # Numba is untyped
 
 
 def owned_by_library(parts: Any) -> bool:

@@ -41,8 +41,7 @@ def addresses_of(generator: np.random.Generator) -> np.ndarray:
     return np.array([interface.state_address, *pointers], dtype=np.uint64)
 
 
-@intrinsic  # type: ignore[misc]  # Numba is untyped
-def _generator_at(typing_context: Any, addresses: Any) -> Any:
+def _generator(typing_context: Any, addresses: Any) -> Any:
     signature = _GENERATOR(types.UniTuple(types.uint64, 4))
 
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -60,6 +59,9 @@ def _generator_at(typing_context: Any, addresses: Any) -> Any:
         return generator._getvalue()
 
     return signature, generate
+
+
+_generator_at: Any = intrinsic(_generator)
 
 
 @inline

@@ -14,8 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 
-@intrinsic  # type: ignore[misc]  # Numba is untyped
-def unowned(typing_context: Any, value: Any) -> Any:
+def _unowned(typing_context: Any, value: Any) -> Any:
     """The same (nested tuple of) arrays, not counted; valid while the caller keeps them."""
 
     def strip(context: Any, builder: Any, kind: Any, content: Any) -> Any:
@@ -34,3 +33,7 @@ def unowned(typing_context: Any, value: Any) -> Any:
         return strip(context, builder, signature.args[0], arguments[0])
 
     return value(value), generate
+
+
+#: Called in compiled code with one argument; Numba gives it the first by itself.
+unowned: Any = intrinsic(_unowned)

@@ -1,12 +1,12 @@
 """The paper's confidence set, kept by events instead of being computed anew each round.
 
 A θ is plausible if, for every arm k, its mean (or some value between its bounds) lies strictly
-inside (mu_hat_k - q s_k, mu_hat_k + q s_k), with q = sqrt(2 alpha log t) and s_k = sigma_k/sqrt(n_k).
-In each arm's sorted order the θ that it rules out are a head and a tail, so an arm's interval is
-two positions; every θ carries the number of positions that exclude it; every arm carries the
-number of plausible θ at which it is optimal. A reward moves the two positions of one arm. The
-intervals of the other arms only grow, since q does, and the q at which each next lets a θ in is
-known beforehand: one comparison a round tells whether anything happens.
+inside (mu_hat_k - q s_k, mu_hat_k + q s_k), with q = sqrt(2 alpha log t) and
+s_k = sigma_k/sqrt(n_k). In each arm's sorted order the θ that it rules out are a head and a tail,
+so an arm's interval is two positions; every θ carries the number of positions that exclude it;
+every arm carries the number of plausible θ at which it is optimal. A reward moves the two
+positions of one arm. The intervals of the other arms only grow, since q does, and the q at which
+each next lets a θ in is known beforehand: one comparison a round tells whether anything happens.
 """
 
 from __future__ import annotations

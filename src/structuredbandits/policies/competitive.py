@@ -121,7 +121,7 @@ class Competitive(Algorithm):
         ) -> Competitive: ...
 
         @overload
-        def __new__(
+        def __new__(  # type: ignore[misc]  # starts a run at once, as the docstring says
             cls,
             policy: Any,
             structure: Structure,
@@ -356,4 +356,5 @@ def candidate_arms(
 ) -> np.ndarray:
     """The allowed arms among which step 3 would choose: (candidates,)."""
     candidates, n_candidates = competitive_candidates(agent.tables, box_of(memory), allowed)
-    return candidates[:n_candidates].copy()
+    result: np.ndarray = candidates[:n_candidates].copy()
+    return result

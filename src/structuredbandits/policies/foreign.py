@@ -26,4 +26,5 @@ def candidates_for(frame: Frame, allowed: np.ndarray) -> np.ndarray:
         single = np.empty(1, dtype=np.int64)
         single[0] = arm
         return single
-    return candidates[:n_candidates].copy()
+    result: np.ndarray = candidates[:n_candidates].copy()
+    return result

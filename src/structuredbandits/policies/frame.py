@@ -6,7 +6,7 @@ A frame holds them all on the compiled side; a running policy passes just the fr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import types
@@ -29,6 +29,15 @@ class FrameType(types.StructRef):  # type: ignore[misc]  # Numba is untyped
 
 class Frame(structref.StructRefProxy):  # type: ignore[misc]  # Numba is untyped
     """Python's hold on a frame; it keeps the arrays inside alive."""
+
+    if TYPE_CHECKING:
+        agent: Any
+        memory: Memory
+        block: np.ndarray
+        clock: np.ndarray
+        addresses: np.ndarray
+
+        def __init__(self, *parts: Any) -> None: ...
 
 
 structref.define_boxing(FrameType, Frame)

@@ -1,4 +1,4 @@
-"""Index policies: everything that follows from an index function, and the way to write one's own."""
+"""Index policies: everything that follows from an index function."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def share_of_ties(values: np.ndarray, pending: np.ndarray) -> np.ndarray:
     best = values == values.max()
     if np.isinf(values.max()):
         best &= pending == pending[best].min()
-    return best / best.sum()
+    return np.asarray(best / best.sum())
 
 
 @kernel

@@ -8,21 +8,21 @@ only if it falls is anything computed, afresh over the plausible θ.
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.extending import overload
 
-from structuredbandits._compiled import inline, kernel
+from structuredbandits._compiled import by_type, inline, kernel
 from structuredbandits.confidence.box import PLAUSIBLE, Box, Memory, box_of
 from structuredbandits.confidence.tables import BoxTables
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import require_positive
 from structuredbandits.policies.metrics import differential_entropy, entropy, variance
-from structuredbandits.policies.protocol import COMPILED_PART, Moment
+from structuredbandits.policies.protocol import Moment
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -84,7 +84,7 @@ def _agent_class(metric: str | Metric) -> type:
         return _NAMED[metric]
     if metric not in _OWN:
         name = getattr(metric, "__name__", "metric")
-        own = NamedTuple(f"By_{name}", [("coin", np.ndarray), ("weights", np.ndarray)])  # type: ignore[misc]  # made at run time
+        own = namedtuple(f"By_{name}", ["coin", "weights"])  # type: ignore[misc]  # named at run time
         own.__module__ = getattr(metric, "__module__", "__main__")
         _METRICS[own] = metric if hasattr(metric, "py_func") else njit(metric)
         _OWN[metric] = own
@@ -137,7 +137,9 @@ class Informative:
 
     def probability(self, decided: np.ndarray) -> np.ndarray:
         """Probability of an informative pull after so many decisions: same shape."""
-        return np.minimum(1.0, self.gamma / np.maximum(decided, 1).astype(float) ** self.d)
+        return np.asarray(
+            np.minimum(1.0, self.gamma / np.maximum(decided, 1).astype(float) ** self.d)
+        )
 
     def agent(self, structure: Structure, rounds: int) -> Any:
         """Named tuple for compiled code."""
@@ -152,7 +154,7 @@ def informative_arm(
     raise TypeError("informative_arm is for compiled code")
 
 
-@overload(informative_arm, jit_options=COMPILED_PART)
+@by_type(informative_arm)
 def _informative_arm(
     agent: Any, tables: Any, box: Any, allowed: Any, moment: Any, generator: Any
 ) -> Any:
@@ -201,7 +203,7 @@ def measure(agent: Any, values: np.ndarray, weights: np.ndarray, tolerance: floa
     raise TypeError("measure is for compiled code")
 
 
-@overload(measure, jit_options=COMPILED_PART)
+@by_type(measure)
 def _measure(agent: Any, values: Any, weights: Any, tolerance: Any) -> Any:
     metric = _METRICS[agent.instance_class]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections import namedtuple
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from numba import njit
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def index_policy(function: Callable[..., float]) -> type[IndexAlgorithm]:
     """Make an algorithm of an index function.
 
-    The function gets an arm (``count``, ``mean``, ``scale`` = sigma/sqrt(count), ``sigma``,
+    The function gets an arm (``pulls``, ``mean``, ``scale`` = sigma/sqrt(pulls), ``sigma``,
     ``total``, ``squares``, ``leader``, ``n_candidates``), the moment (``received``, ``decided``,
     ``log_t``, ``width``, ``horizon``) and its own parameters by keyword; it returns the index.
     Arms that were never seen come first and do not reach it. What results is a class: its
@@ -33,7 +34,7 @@ def index_policy(function: Callable[..., float]) -> type[IndexAlgorithm]:
     >>> import math
     >>> @index_policy
     ... def cautious(arm, moment, width=1.0):
-    ...     return arm.mean + width * arm.sigma * math.sqrt(moment.log_t / arm.count)
+    ...     return arm.mean + width * arm.sigma * math.sqrt(moment.log_t / arm.pulls)
     >>> cautious(width=0.5)
     cautious(width=0.5)
     >>> cautious.name
@@ -48,13 +49,13 @@ def index_policy(function: Callable[..., float]) -> type[IndexAlgorithm]:
         )
     compiled = njit(error_model="numpy")(function)
     # Numba wants at least one field, so a function without parameters gets one that is not used.
-    fields = [(p.name, float) for p in settings] or [("nothing", float)]
-    agent = NamedTuple(f"{function.__name__}_agent", fields)  # type: ignore[misc]  # at run time
+    fields = [p.name for p in settings] or ["nothing"]
+    agent: Any = namedtuple(f"{function.__name__}_agent", fields)  # type: ignore[misc]  # fields known at run time only
     agent.__module__ = function.__module__
     _register_index(agent, compiled, bool(settings))
 
     def make_agent(self: Any, structure: Structure, rounds: int, horizon: int) -> Any:
-        return agent(*(float(getattr(self, p.name)) for p in settings) or (0.0,))
+        return agent(*([float(getattr(self, p.name)) for p in settings] or [0.0]))
 
     made = dataclasses.make_dataclass(
         function.__name__,

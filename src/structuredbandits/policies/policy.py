@@ -70,7 +70,7 @@ class Policy:
         self.block = new_block(structure.sigma)
         self.clock = np.array([0, 0, horizon or 0], dtype=np.int64)
         self.memory = algorithm.memory(structure)
-        self._foreign = copy.deepcopy(getattr(algorithm, "foreign", None))
+        self._foreign: Any = copy.deepcopy(getattr(algorithm, "foreign", None))
         self._prepare(_FIRST_ROUNDS)
         self._restore()
         for arm, reward in history:
@@ -108,7 +108,8 @@ class Policy:
         self._make_room()
         if self._foreign is not None:
             return self._pull_foreign(allowed)
-        return self._names[self._decide(self._frame, allowed)]
+        arm: int = self._decide(self._frame, allowed)
+        return self._names[arm]
 
     def update(self, arm: str | int, reward: float) -> None:
         """Take in the reward of an arm: at once, late, or in any order.
@@ -203,7 +204,7 @@ class Policy:
 
     @property
     def empty_rounds(self) -> int:
-        """Decisions made while no θ was plausible: many of them mean that the structure is wrong."""
+        """Decisions made while no θ was plausible; many mean that the structure is wrong."""
         if self.memory.marks.size != self.structure.n_parameters:
             return 0
         return int(self.memory.integers[_REGISTERS_ROW, EMPTY_ROUNDS])
@@ -233,13 +234,13 @@ class Policy:
     @property
     def counts(self) -> np.ndarray:
         """Rewards received of each arm: (arms,)."""
-        return self.block[0].astype(np.int64)
+        return np.asarray(self.block[0], dtype=np.int64)
 
     @property
     def means(self) -> np.ndarray:
         """Mean reward of each arm, NaN where none came: (arms,)."""
         counts = self.block[0]
-        return np.where(counts > 0, self._sign * self.block[3], np.nan)
+        return np.asarray(np.where(counts > 0, self._sign * self.block[3], np.nan))
 
     @property
     def received(self) -> int:

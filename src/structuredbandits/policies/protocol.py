@@ -12,14 +12,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numba.extending import overload
 
-from structuredbandits._compiled import inline
+from structuredbandits._compiled import by_type, inline
 from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import Evidence
-
-# Parts of a kernel are merged into it: a call would have to hand over every array of every tuple.
-COMPILED_PART = {"nogil": True, "error_model": "numpy", "forceinline": True}
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -44,9 +40,9 @@ def moment_at(received: int, decided: int, horizon: int) -> Moment:
 class Arm(NamedTuple):
     """What an index function sees of one arm."""
 
-    count: float  # rewards received, at least 1 where an index is asked for
+    pulls: float  # rewards received, at least 1 where an index is asked for
     mean: float  # empirical mean
-    scale: float  # sigma / sqrt(count)
+    scale: float  # sigma / sqrt(pulls)
     sigma: float  # sub-Gaussian proxy
     total: float  # sum of rewards
     squares: float  # sum of squared rewards
@@ -120,7 +116,7 @@ def has_index(agent: type) -> bool:
     return ("index", agent) in _REGISTERED
 
 
-@overload(decide, jit_options=COMPILED_PART)
+@by_type(decide)
 def _decide(
     agent: Any, memory: Any, evidence: Any, allowed: Any, moment: Any, generator: Any
 ) -> Any:
@@ -136,7 +132,7 @@ def _decide(
     return classical
 
 
-@overload(learn, jit_options=COMPILED_PART)
+@by_type(learn)
 def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any:
     own = _registered("learn", agent)
     if own is not None:
@@ -148,7 +144,7 @@ def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any
     return nothing
 
 
-@overload(restore, jit_options=COMPILED_PART)
+@by_type(restore)
 def _restore(agent: Any, memory: Any, evidence: Any, moment: Any) -> Any:
     own = _registered("restore", agent)
     if own is not None:
@@ -160,12 +156,12 @@ def _restore(agent: Any, memory: Any, evidence: Any, moment: Any) -> Any:
     return nothing
 
 
-@overload(index, jit_options=COMPILED_PART)
+@by_type(index)
 def _index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
     return _registered("index", agent)
 
 
-@overload(choose, jit_options=COMPILED_PART)
+@by_type(choose)
 def _choose(
     agent: Any, evidence: Any, candidates: Any, n_candidates: Any, moment: Any, generator: Any
 ) -> Any:

@@ -196,7 +196,9 @@ def _assemble(name: str, settings: dict[str, Any], used: set[str]) -> Algorithm:
     informative = None
     if suffix is not None:
         informative = Informative(_INFORMATIVE[suffix], **take(("gamma", "d")))
-    return Competitive(algorithm, informative=informative, **take(("alpha", "pull_each_arm_first")))
+    own = take(("alpha", "pull_each_arm_first"))
+    whole: Algorithm = Competitive(algorithm, informative=informative, **own)
+    return whole
 
 
 def make_policy(
@@ -269,4 +271,5 @@ def algorithm_from_dict(stored: dict[str, Any]) -> Algorithm:
             f"the stored policy is {name!r}, which is not known here; import the module that "
             "defines it first."
         )
-    return known[name](**settings)
+    algorithm: Algorithm = known[name](**settings)
+    return algorithm

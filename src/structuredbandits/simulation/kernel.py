@@ -6,12 +6,11 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from structuredbandits._compiled import borrow, inline, kernel, unowned
+from structuredbandits._compiled import borrow, by_type, inline, kernel, unowned
 from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import evidence_of, record
-from structuredbandits.policies.protocol import COMPILED_PART, Moment, decide, learn, restore
+from structuredbandits.policies.protocol import Moment, decide, learn, restore
 
 
 class NormalDraws(NamedTuple):
@@ -33,7 +32,7 @@ def draw(draws: Any, arm: int, generator: Any) -> float:
     raise TypeError("draw is for compiled code")
 
 
-@overload(draw, jit_options=COMPILED_PART)
+@by_type(draw)
 def _draw(draws: Any, arm: Any, generator: Any) -> Any:
     if draws.instance_class is NormalDraws:
 

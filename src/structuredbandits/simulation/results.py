@@ -86,18 +86,18 @@ class Results:
         return np.asarray(self.regret.mean(axis=2))
 
     def standard_error(self) -> np.ndarray:
-        """Standard error of the mean regret, NaN for a single run: (policies, thetas, checkpoints)."""
+        """Standard error of the mean, NaN for one run: (policies, thetas, checkpoints)."""
         if self.runs == 1:
             return np.full(self.mean().shape, np.nan)
         return np.asarray(self.regret.std(axis=2, ddof=1) / np.sqrt(self.runs))
 
     def band(self) -> tuple[np.ndarray, np.ndarray]:
-        """95 % confidence band of the mean regret, low and high: (policies, thetas, checkpoints)."""
+        """95 % confidence band of the mean, low and high: (policies, thetas, checkpoints)."""
         half = _NORMAL_95 * self.standard_error()
         return self.mean() - half, self.mean() + half
 
     def summary(self) -> pd.DataFrame:
-        """A row a policy and θ: final regret with standard error and quantiles, reward, empty rounds."""
+        """A row a policy and θ: the final regret, how sure it is, and the reward."""
         import pandas as pd
 
         final = self.regret[..., -1]
@@ -121,7 +121,7 @@ class Results:
         return pd.DataFrame(rows)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Draw mean regret against the round with its band, a panel a θ; save it if a path is given."""
+        """Draw mean regret with its band, a panel a θ; save the picture if a path is given."""
         from structuredbandits.plots import regret_plot, save
 
         figure = regret_plot(self)

@@ -40,4 +40,4 @@ class IMED(IndexAlgorithm):
 @implements(index, IMEDAgent)
 def _index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
     distance = (arm.leader - arm.mean) / arm.scale
-    return -(agent.half * distance * distance + math.log(arm.count))
+    return -(agent.half * distance * distance + math.log(arm.pulls))

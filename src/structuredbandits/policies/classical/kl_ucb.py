@@ -124,4 +124,4 @@ def bernoulli_bound(mean: float, level: float) -> float:
 @implements(index, BernoulliAgent)
 def _bernoulli_index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
     mean = min(max(arm.mean, 0.0), 1.0)
-    return bernoulli_bound(mean, _exploration(agent.c, moment.log_t) / arm.count)
+    return bernoulli_bound(mean, _exploration(agent.c, moment.log_t) / arm.pulls)

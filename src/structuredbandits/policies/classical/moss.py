@@ -42,5 +42,5 @@ class MOSS(IndexAlgorithm):
 @implements(index, MOSSAgent)
 def _index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
     rounds = moment.horizon if moment.horizon > 0 else moment.received
-    ratio = rounds / (arm.n_candidates * arm.count)
+    ratio = rounds / (arm.n_candidates * arm.pulls)
     return arm.mean + (agent.width * math.sqrt(math.log(ratio)) * arm.scale if ratio > 1.0 else 0.0)

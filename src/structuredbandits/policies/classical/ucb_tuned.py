@@ -47,6 +47,6 @@ def _index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
     # In [0, 1]: V = variance + sqrt(2 log t / n). There sigma² = 1/4, so the last term is
     # 4 sigma² sqrt(2 log t / n).
     proxy = arm.sigma * arm.sigma
-    variance = max(arm.squares / arm.count - arm.mean * arm.mean, 0.0)
-    bound = variance + agent.width * proxy * (moment.width / math.sqrt(arm.count))
-    return arm.mean + math.sqrt(min(proxy, bound) * moment.log_t / arm.count)
+    variance = max(arm.squares / arm.pulls - arm.mean * arm.mean, 0.0)
+    bound = variance + agent.width * proxy * (moment.width / math.sqrt(arm.pulls))
+    return arm.mean + math.sqrt(min(proxy, bound) * moment.log_t / arm.pulls)

@@ -99,7 +99,8 @@ def _largest_mean(tables: BoxTables, box: Box, arm: int) -> float:
     while box.exclusions[tables.orders[last, arm, top]] != 0:
         top -= 1
     box.top[arm] = top
-    return tables.values[last, arm, top]
+    value: float = tables.values[last, arm, top]
+    return value
 
 
 @implements(decide, UCBSAgent)
