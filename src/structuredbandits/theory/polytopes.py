@@ -1,0 +1,273 @@
+"""Linear and max-linear arms over a box: where an arm is the best is a union of polytopes.
+
+What the theory asks is then answered by small linear programs. This module knows polytopes and
+programs; it must not know bounds on regret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from structuredbandits.errors import StructuredBanditsError
+from structuredbandits.structure import Structure
+from structuredbandits.structure.theta import FloatArray
+from structuredbandits.theory.landscape import Landscape, Rivals, Truth, divergence
+from structuredbandits.theory.max_linear import Cell, MaxLinear, cells_of
+from structuredbandits.theory.spans import Spans
+
+# The finest that the solver offers; its own default would blur the borders of competitiveness.
+_ACCURACY = 1e-10
+_INFEASIBLE = 2
+# A point that a descent finds may miss a polytope by so much, in units of the box.
+_FEASIBLE = 1e-8
+# Slopes closer than this, relative to the largest, are equal but for rounding.
+_PARALLEL = 1e-11
+
+
+class Polytope(NamedTuple):
+    """{θ in [−1, 1]^dimension : limits · θ ≤ ends, equal · θ = values}."""
+
+    limits: FloatArray
+    ends: FloatArray
+    equal: FloatArray
+    values: FloatArray
+
+    def within(self, equal: FloatArray, values: FloatArray) -> Polytope:
+        """Return the part in which further products of θ have given values."""
+        size = np.abs(equal).max(axis=1)
+        size = np.where(size > 0, size, 1.0)
+        return self._replace(
+            equal=np.concatenate([self.equal, equal / size[:, np.newaxis]]),
+            values=np.append(self.values, values / size),
+        )
+
+    def highest(self, direction: FloatArray) -> FloatArray | None:
+        """Return the θ with the largest product with a direction; None if there is no θ."""
+        from scipy.optimize import linprog
+
+        done = linprog(
+            -direction / (np.abs(direction).max() or 1.0),
+            A_ub=self.limits if len(self.limits) else None,
+            b_ub=self.ends if len(self.limits) else None,
+            A_eq=self.equal if len(self.equal) else None,
+            b_eq=self.values if len(self.equal) else None,
+            bounds=(-1.0, 1.0),
+            method="highs",
+            options={"primal_feasibility_tolerance": _ACCURACY},
+        )
+        if done.status == _INFEASIBLE:
+            return None
+        if done.x is None:
+            raise StructuredBanditsError(
+                f"a linear program over Θ could not be solved ({done.message}); rescale the means."
+            )
+        return np.asarray(done.x)
+
+
+class Polytopes(Landscape):
+    """Arms that are linear in every one of a few cells of a box, through an optional link."""
+
+    def __init__(self, structure: Structure, arms: Sequence[MaxLinear], note: str) -> None:
+        super().__init__(structure)
+        self.exact, self.note = True, note
+        axes = structure.parameters.axes
+        self._middle = np.array([(axis[0] + axis[-1]) / 2 for axis in axes])
+        self._half = np.array([(axis[-1] - axis[0]) / 2 for axis in axes])
+        self._cells = [self._scaled(cell) for cell in cells_of(tuple(arms))]
+        # Programs are the slow part, and a table asks the same for many θ.
+        self._polytope = cache(partial(_where_best, self._cells))
+        self._reach, self._beaten = cache(self._find_reach), cache(self._find_beaten)
+
+    def _scaled(self, cell: Cell) -> Cell:
+        """Return a cell over [−1, 1]^dimension, with rewards instead of costs."""
+        sign = self.structure.sign
+        return Cell(
+            sign * cell.slopes * self._half,
+            sign * (cell.slopes @ self._middle + cell.intercepts),
+            cell.limits * self._half,
+            cell.ends - cell.limits @ self._middle,
+        )
+
+    def through_link(self, products: FloatArray) -> FloatArray:
+        """Return the rewards that belong to products of features and θ; increasing."""
+        if self.structure.link is None:
+            return products
+        sign = self.structure.sign
+        return sign * 0.5 * (1.0 + np.tanh(sign * 0.5 * products))
+
+    def link_slope(self, products: FloatArray) -> FloatArray:
+        """Return the derivative of `through_link`."""
+        if self.structure.link is None:
+            return np.ones_like(products)
+        return np.asarray(0.25 * (1.0 - np.square(np.tanh(0.5 * products))))
+
+    def reach(self, best: int, arm: int) -> Spans:
+        """Return the values of one arm's mean over all θ at which another is optimal."""
+        return self._reach(best, arm)
+
+    def beaten(self, best: int, arm: int) -> Spans:
+        """Return the values of one arm's mean where another is optimal and it is not."""
+        return self._beaten(best, arm)
+
+    def _find_reach(self, best: int, arm: int) -> Spans:
+        ends = []
+        for i, cell in enumerate(self._cells):
+            polytope = self._polytope(i, arm)
+            high = polytope.highest(cell.slopes[best])
+            low = None if high is None else polytope.highest(-cell.slopes[best])
+            if high is not None and low is not None:
+                ends.append([_value(cell, best, low), _value(cell, best, high)])
+        if not ends:
+            return Spans.empty()
+        values = self.through_link(np.array(ends))
+        return Spans.closed(values.min(axis=1), values.max(axis=1))
+
+    def _find_beaten(self, best: int, arm: int) -> Spans:
+        """Find the values at which an arm leads.
+
+        The largest lead at a given value of the best arm's mean is a concave function of that
+        value. So it is positive everywhere between the ends of the reach, if it is anywhere, and
+        only the ends themselves need to be looked at.
+        """
+        spans = Spans.empty()
+        for i, cell in enumerate(self._cells):
+            polytope = self._polytope(i, arm)
+            lead = cell.slopes[arm] - cell.slopes[best]
+            widest = polytope.highest(lead)
+            if widest is None or not self._leads(cell, best, arm, widest):
+                continue
+            ends, is_open = [], []
+            for direction in (-1.0, 1.0):
+                end = polytope.highest(direction * cell.slopes[best])
+                end = widest if end is None else end
+                face = polytope.within(cell.slopes[[best]], cell.slopes[[best]] @ end)
+                there = face.highest(lead)
+                ends.append(_value(cell, best, end))
+                is_open.append(there is None or not self._leads(cell, best, arm, there))
+            low, high = self.through_link(np.array(ends)).tolist()
+            if high - low <= 4 * self.tolerance:
+                is_open = [False, False]
+            flags = [np.array([flag]) for flag in is_open]
+            spans = spans.joined(Spans(np.array([low]), np.array([high]), flags[0], flags[1]))
+        return spans
+
+    def _leads(self, cell: Cell, best: int, arm: int, theta: FloatArray) -> bool:
+        means = self.through_link(cell.slopes @ theta + cell.intercepts)
+        return bool(means[arm] > means[best] + self.tolerance)
+
+    def rivals(self, truth: Truth) -> Rivals | None:
+        """Return the rivals of a θ; None if there are none."""
+        known = np.flatnonzero(truth.optimal)
+        theta = (np.atleast_1d(np.array(truth.theta, dtype=float)) - self._middle) / self._half
+        here = self._products_at(theta)
+        found: list[_Patch] = []
+        for i, cell in enumerate(self._cells):
+            for arm in np.flatnonzero(~truth.optimal).tolist():
+                wanted = here[known] - cell.intercepts[known]
+                patch = self._polytope(i, arm).within(cell.slopes[known], wanted)
+                top = patch.highest(cell.slopes[arm])
+                if top is not None and self._leads(cell, int(known[0]), arm, top):
+                    found.append(_Patch(arm, cell, patch, top))
+        return _Patches(self, truth, found) if found else None
+
+    def _products_at(self, theta: FloatArray) -> FloatArray:
+        """Return the rewards (arms,) before the link at a θ in [−1, 1]^dimension."""
+        inside = [float(np.max(cell.limits @ theta - cell.ends, initial=0)) for cell in self._cells]
+        cell = self._cells[int(np.argmin(inside))]
+        return cell.slopes @ theta + cell.intercepts
+
+
+class _Patch(NamedTuple):
+    """A polytope of rivals at which one arm is the best."""
+
+    arm: int
+    cell: Cell
+    polytope: Polytope
+    corner: FloatArray
+    """One of its members, from which a search may start."""
+
+
+class _Patches(Rivals):
+    """Rivals as polytopes; the least information in one is found by a descent."""
+
+    def __init__(self, landscape: Polytopes, truth: Truth, patches: list[_Patch]) -> None:
+        self.arms = tuple(sorted({patch.arm for patch in patches}))
+        self._landscape, self._truth, self._patches = landscape, truth, patches
+
+    def hardest(self, rates: FloatArray) -> FloatArray:
+        """Return the information about the rivals that some pulls tell least about.
+
+        Without a link the search minimises a convex function and finds its least value. With one
+        it may miss it, and the lower bound comes out smaller than it could be, but still holds.
+        """
+        found = np.stack([self._nearest(patch, rates) for patch in self._patches])
+        return found[np.argsort(found @ rates, kind="stable")]
+
+    def _means(self, cell: Cell, theta: FloatArray) -> FloatArray:
+        return self._landscape.through_link(cell.slopes @ theta + cell.intercepts)
+
+    def _information(self, cell: Cell, theta: FloatArray) -> FloatArray:
+        means = self._means(cell, theta)
+        return divergence(self._truth.means, means, self._landscape.structure.sigma)
+
+    def _gradient(self, cell: Cell, theta: FloatArray, rates: FloatArray) -> FloatArray:
+        missing = self._means(cell, theta) - self._truth.means
+        steepness = self._landscape.link_slope(cell.slopes @ theta + cell.intercepts)
+        weight = rates * missing * steepness / np.square(self._landscape.structure.sigma)
+        return np.asarray(weight @ cell.slopes)
+
+    def _nearest(self, patch: _Patch, rates: FloatArray) -> FloatArray:
+        from scipy.optimize import LinearConstraint, minimize
+
+        cell, polytope = patch.cell, patch.polytope
+        at_corner = self._information(cell, patch.corner)
+        scale = float(at_corner @ rates) or 1.0
+        constraints = [LinearConstraint(polytope.equal, polytope.values, polytope.values)]
+        if len(polytope.limits):
+            constraints.append(LinearConstraint(polytope.limits, -np.inf, polytope.ends))
+
+        def cost(theta: FloatArray, *_: object) -> float:
+            return float(self._information(cell, theta) @ rates) / scale
+
+        def slope(theta: FloatArray, *_: object) -> FloatArray:
+            return self._gradient(cell, theta, rates) / scale
+
+        done = minimize(
+            cost,
+            patch.corner,
+            jac=slope,
+            bounds=[(-1.0, 1.0)] * len(patch.corner),
+            constraints=constraints,
+            method="SLSQP",
+            tol=1e-14,
+        )
+        theta = np.clip(np.asarray(done.x), -1.0, 1.0)
+        excess = np.max(polytope.limits @ theta - polytope.ends, initial=0.0)
+        missed = np.max(np.abs(polytope.equal @ theta - polytope.values), initial=0.0)
+        found = self._information(cell, theta)
+        good = max(excess, missed) <= _FEASIBLE and found @ rates <= at_corner @ rates
+        return found if good else at_corner
+
+
+def _where_best(cells: Sequence[Cell], i: int, arm: int) -> Polytope:
+    """Return the part of a cell in which an arm is the best."""
+    cell = cells[i]
+    others = np.arange(len(cell.intercepts)) != arm
+    limits = np.concatenate([cell.limits, cell.slopes[others] - cell.slopes[arm]])
+    ends = np.append(cell.ends, cell.intercepts[arm] - cell.intercepts[others])
+    size = float(np.abs(cell.slopes).max()) or 1.0
+    limits, ends = limits / size, ends / size
+    # Two arms that differ by a constant make a row of zeros: true everywhere, or nowhere.
+    bites = np.abs(limits).max(axis=1) > _PARALLEL
+    none = np.empty((0, limits.shape[1]))
+    if (ends[~bites] < -_PARALLEL).any():
+        return Polytope(np.zeros((1, limits.shape[1])), np.array([-1.0]), none, np.empty(0))
+    return Polytope(limits[bites], ends[bites], none, np.empty(0))
+
+
+def _value(cell: Cell, arm: int, theta: FloatArray) -> float:
+    return float(cell.slopes[arm] @ theta + cell.intercepts[arm])

@@ -1,0 +1,103 @@
+"""Where on an interval which arm is the best, and how many arms compete there.
+
+This module knows one-dimensional Θ. It must not know how regions are drawn.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structuredbandits.structure.theta import FloatArray
+from structuredbandits.theory.competitive import Competition, competition_of
+from structuredbandits.theory.landscape import Landscape
+from structuredbandits.theory.lines import Lines
+
+# Beyond so many candidates for an end the regions are read off the grid.
+_MOST_ENDS = 20_000
+
+
+class Region(NamedTuple):
+    """A part [low, high] of Θ with the same best arms and the same number of competitive ones.
+
+    Single θ at which arms tie, and more compete than on either side, are not regions.
+    """
+
+    low: float
+    high: float
+    arms: tuple[str, ...]
+    """The best arms; more than one only if they are equal all over the region."""
+    C: int
+
+
+def regions_of(landscape: Landscape, everywhere: Competition) -> tuple[Region, ...]:
+    """Return the regions of a one-dimensional Θ from left to right.
+
+    Their ends are exact where the reward functions are straight lines, and half-way between
+    neighbouring θ of the grid otherwise.
+
+    Parameters
+    ----------
+    landscape
+        The arms over Θ.
+    everywhere
+        Which arms compete at every grid point.
+    """
+    found: tuple[FloatArray, Competition] | None = None
+    if isinstance(landscape, Lines):
+        found = _exact_parts(landscape)
+    points = np.asarray(landscape.structure.parameters.points)[:, 0]
+    if found is None:
+        order = np.argsort(points)
+        inner = (points[order][1:] + points[order][:-1]) / 2
+        ends = np.concatenate([[points.min()], inner, [points.max()]])
+        found = ends, everywhere.taken(order)
+    return _joined(landscape.structure.arms, *found)
+
+
+def _exact_parts(lines: Lines) -> tuple[FloatArray, Competition] | None:
+    """Return the ends of the parts in which nothing changes, and the competition inside each."""
+    theta, arms = lines.knots.theta, lines.start.shape[1]
+    ends = [theta]
+    number = len(theta)
+    first_best = lines.optimal_on_pieces.argmax(axis=1)
+    for best in np.unique(first_best).tolist():
+        spans = [lines.reach(best, arm).merged() for arm in range(arms)]
+        values = np.unique(np.concatenate([np.append(s.low, s.high) for s in spans]))
+        pieces = np.flatnonzero(first_best == best)
+        start, end = lines.start[pieces, best], lines.end[pieces, best]
+        low = np.searchsorted(values, np.minimum(start, end), side="right")
+        count = np.maximum(np.searchsorted(values, np.maximum(start, end), side="left") - low, 0)
+        number += int(count.sum())
+        if number > _MOST_ENDS:
+            return None
+        which = np.repeat(np.arange(len(pieces)), count)
+        within = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+        share = (values[low[which] + within] - start[which]) / (end - start)[which]
+        ends.append(theta[pieces[which]] + share * np.diff(theta)[pieces[which]])
+    cuts = np.unique(np.concatenate(ends))
+    middles = (cuts[1:] + cuts[:-1]) / 2
+    piece = np.searchsorted(theta, middles, side="right") - 1
+    share = (middles - theta[piece]) / np.diff(theta)[piece]
+    means = lines.start[piece] + share[:, np.newaxis] * (lines.end - lines.start)[piece]
+    return cuts, competition_of(lines, means, means, means)
+
+
+def _joined(
+    arms: tuple[str, ...], ends: FloatArray, competition: Competition
+) -> tuple[Region, ...]:
+    """Join neighbouring parts that do not differ."""
+    regions: list[Region] = []
+    width = float(ends[-1] - ends[0])
+    for i, flags in enumerate(competition.optimal):
+        best = tuple(arm for arm, flag in zip(arms, flags.tolist(), strict=True) if flag)
+        new = Region(float(ends[i]), float(ends[i + 1]), best, int(competition.C[i]))
+        if new.high - new.low <= 1e-12 * width:
+            continue  # two ends that are one but for rounding
+        if regions and regions[-1][2:] == new[2:]:
+            new = new._replace(low=regions.pop().low)
+        elif regions:
+            new = new._replace(low=regions[-1].high)
+        regions.append(new)
+    return tuple(regions)

@@ -1,0 +1,169 @@
+"""What is known before any pull for all θ at once: a row for each.
+
+This module knows results for many θ. It must not know how they are drawn or typed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structuredbandits.structure import Structure
+from structuredbandits.structure.theta import FloatArray
+from structuredbandits.theory.competitive import Competition, competition_everywhere, count_within
+from structuredbandits.theory.landscape import Landscape
+from structuredbandits.theory.lower_bound import lower_bound_at
+from structuredbandits.theory.regions import Region, regions_of
+from structuredbandits.theory.report import Analysis, report_at
+from structuredbandits.theory.spans import BoolArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnalysisTable:
+    """What follows for every θ from the structure alone; `analyze` makes it.
+
+    Examples
+    --------
+    >>> from structuredbandits.theory import analyze
+    >>> two = {"a": [(0, 1), (2, 3), (5, 3), (6, 5)], "b": [(0, 4), (2, 4), (5, 1), (6, 0)]}
+    >>> table = analyze(Structure.from_breakpoints(two, sigma=2, points=7))
+    >>> table.C.tolist()
+    [1, 1, 1, 2, 2, 2, 1]
+    >>> table.regions[1]
+    Region(low=3.0, high=5.0, arms=('a',), C=2)
+    """
+
+    structure: Structure
+    competition: Competition
+    """Which arms compete at each θ."""
+    alpha: float
+    horizon: int | None
+    radii: tuple[float, ...]
+    """The ε for which C_ε was asked for."""
+    landscape: Landscape
+
+    @property
+    def C(self) -> NDArray[np.int64]:
+        """(parameters,): the number of competitive arms."""
+        return self.competition.C
+
+    @property
+    def C_tilde(self) -> NDArray[np.int64]:
+        """(parameters,): one more than the number of arms that force logarithmic regret."""
+        return self.competition.C_tilde
+
+    @property
+    def epsilon(self) -> FloatArray:
+        """(parameters, arms): the degrees of non-competitiveness."""
+        return self.competition.epsilon
+
+    @property
+    def competitive(self) -> BoolArray:
+        """(parameters, arms): whether an arm is competitive."""
+        flags: BoolArray = self.competition.epsilon == 0
+        return flags
+
+    @property
+    def optimal(self) -> BoolArray:
+        """(parameters, arms): whether an arm is the best, by the middle of any bounds."""
+        return self.competition.optimal
+
+    @property
+    def unique(self) -> BoolArray:
+        """(parameters,): whether only one arm is the best."""
+        flags: BoolArray = self.optimal.sum(axis=1) == 1
+        return flags
+
+    @property
+    def bounded_regret_possible(self) -> BoolArray:
+        """(parameters,): whether a good policy can have bounded regret."""
+        flags: BoolArray = self.C_tilde == 1
+        return flags
+
+    @cached_property
+    def gaps(self) -> FloatArray:
+        """(parameters, arms): how much worse each arm is than the best."""
+        rewards = self.structure.sign * self.structure.means
+        return np.where(self.optimal, 0.0, rewards.max(axis=1, keepdims=True) - rewards)
+
+    @property
+    def exact(self) -> bool:
+        """Whether C is exact."""
+        return self.landscape.exact
+
+    @property
+    def note(self) -> str:
+        """Why C is exact, or on which side of the truth it errs."""
+        return self.landscape.note
+
+    @cached_property
+    def regions(self) -> tuple[Region, ...]:
+        """Where which arm is the best and how many compete, for a Θ of numbers; else empty."""
+        parameters = self.structure.parameters
+        if parameters.points is None or parameters.dimension != 1 or len(parameters) < 2:
+            return ()
+        return regions_of(self.landscape, self.competition)
+
+    def C_epsilon(self, radius: float) -> NDArray[np.int64]:
+        """Return (parameters,): how many arms are the best somewhere within ε of each θ."""
+        return count_within(self.epsilon, radius, self.landscape.tolerance)
+
+    def at(self, theta: object) -> Analysis:
+        """Return everything about one θ, on or off the grid."""
+        return report_at(
+            self.landscape, theta, alpha=self.alpha, horizon=self.horizon, radii=self.radii
+        )
+
+    def lower_bounds(self) -> FloatArray:
+        """Return (parameters,): L at each θ. A program is solved wherever it is not 0."""
+        values = np.zeros(len(self))
+        for i in np.flatnonzero(~self.bounded_regret_possible).tolist():
+            truth = self.landscape.truth(self.structure.parameters[i])
+            values[i] = lower_bound_at(self.landscape, truth).value
+        return values
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each θ.
+
+        The columns are the best arm, whether it is unique, C, C̃, whether bounded regret is
+        possible, the competitive arms in one text, the smallest gap, the smallest ε of an arm
+        that is not competitive, and C_ε for each ε that was asked for.
+        """
+        from structuredbandits.theory.display import table_frame
+
+        return table_frame(self)
+
+    def __len__(self) -> int:
+        return self.structure.n_parameters
+
+    def __repr__(self) -> str:
+        return f"<AnalysisTable of {self.structure!r}: C from {self.C.min()} to {self.C.max()}>"
+
+    def __str__(self) -> str:
+        from structuredbandits.theory.display import table_text
+
+        return table_text(self)
+
+    def _repr_html_(self) -> str:
+        from structuredbandits.theory.display import table_html
+
+        return table_html(self)
+
+
+def table_of(
+    landscape: Landscape, *, alpha: float, horizon: int | None, radii: tuple[float, ...]
+) -> AnalysisTable:
+    """Return the table for a description of the arms that was made before."""
+    competition = competition_everywhere(landscape)
+    for radius in radii:  # a wrong ε is refused now, not when the table is shown
+        count_within(competition.epsilon, radius, landscape.tolerance)
+    for array in competition:
+        array.setflags(write=False)
+    return AnalysisTable(landscape.structure, competition, alpha, horizon, radii, landscape)
