@@ -1,0 +1,325 @@
+"""A second implementation of every policy, written from the papers: plain, over many runs at once.
+
+It knows arrays and formulas only. It must not import the library, so that an error there cannot
+hide here: only the distribution of what comes out is compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass
+class Runs:
+    """What many runs have seen after the same number of rounds."""
+
+    counts: Floats  # (runs, arms)
+    sums: Floats  # (runs, arms)
+    squares: Floats  # (runs, arms)
+    sigma: float | Floats  # one, or (arms,)
+    horizon: int
+    generator: np.random.Generator
+    rounds: int = 0
+
+    @property
+    def log_t(self) -> float:
+        return math.log(max(self.rounds, 2))
+
+    @property
+    def seen(self) -> Floats:
+        """Counts that can be divided by; what comes of an unseen arm is overwritten."""
+        return np.maximum(self.counts, 1.0)
+
+    @property
+    def means(self) -> Floats:
+        return self.sums / self.seen
+
+
+#: Scores of all arms, (runs, arms); the largest score among the candidates is pulled.
+Rule = Callable[[Runs, Flags], Floats]
+
+
+def unseen_first(runs: Runs, scores: Floats) -> Floats:
+    return np.where(runs.counts == 0, np.inf, scores)
+
+
+# -- classical policies ----------------------------------------------------------------------------
+
+
+def ucb(alpha: float = 3.0) -> Rule:
+    """Auer et al. 2002 with the paper's alpha: mean + sqrt(2 alpha sigma² log t / n)."""
+
+    def scores(runs: Runs, candidates: Flags) -> Floats:
+        radius = np.sqrt(2 * alpha * runs.sigma**2 * runs.log_t / runs.seen)
+        return unseen_first(runs, runs.means + radius)
+
+    return scores
+
+
+def kl_ucb(c: float = 0.0) -> Rule:
+    """Garivier and Cappé 2011: the largest q with n (q - mean)² / (2 sigma²) <= the level."""
+
+    def scores(runs: Runs, candidates: Flags) -> Floats:
+        level = runs.log_t + c * math.log(runs.log_t) if c else runs.log_t
+        radius = runs.sigma * np.sqrt(2 * max(level, 0.0) / runs.seen)
+        return unseen_first(runs, runs.means + radius)
+
+    return scores
+
+
+def bernoulli_divergence(p: Floats, q: Floats) -> Floats:
+    """Kl(p, q) = p log(p/q) + (1-p) log((1-p)/(1-q)), with 0 log 0 = 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        heads = np.where(p > 0, p * np.log(p / q), 0.0)
+        tails = np.where(p < 1, (1 - p) * np.log((1 - p) / (1 - q)), 0.0)
+    return np.asarray(heads + tails)
+
+
+def kl_ucb_bernoulli(runs: Runs, candidates: Flags) -> Floats:
+    """The same with the Bernoulli divergence, by 30 halvings of [mean, 1]."""
+    mean = np.clip(runs.means, 0.0, 1.0)
+    low, high = mean.copy(), np.ones_like(mean)
+    for _ in range(30):
+        middle = (low + high) / 2
+        good = runs.counts * bernoulli_divergence(mean, middle) <= runs.log_t
+        low, high = np.where(good, middle, low), np.where(good, high, middle)
+    return unseen_first(runs, low)
+
+
+def thompson(posterior_deviation: Callable[[Runs], Floats] | None = None) -> Rule:
+    """Thompson 1933 for Gaussian rewards: the posterior of the mean is N(mean, sigma²/n).
+
+    Another standard deviation can be given, to show what it would do.
+    """
+
+    def scores(runs: Runs, candidates: Flags) -> Floats:
+        if posterior_deviation is None:
+            deviation = runs.sigma / np.sqrt(runs.seen)
+        else:
+            deviation = posterior_deviation(runs)
+        draws = runs.generator.standard_normal(runs.counts.shape)
+        return unseen_first(runs, runs.means + deviation * draws)
+
+    return scores
+
+
+def thompson_beta(runs: Runs, candidates: Flags) -> Floats:
+    """Agrawal and Goyal 2013: Beta(successes + 1, failures + 1)."""
+    return runs.generator.beta(runs.sums + 1, runs.counts - runs.sums + 1)
+
+
+def moss(runs: Runs, candidates: Flags) -> Floats:
+    """Audibert and Bubeck 2009: mean + sqrt(log+(T/(K n)) / n) for rewards in [0, 1].
+
+    They are 1/2-sub-Gaussian, so that for others the root is multiplied by 2 sigma.
+    """
+    n_candidates = candidates.sum(axis=1, keepdims=True)
+    log_plus = np.maximum(np.log(runs.horizon / (n_candidates * runs.seen)), 0.0)
+    return unseen_first(runs, runs.means + 2 * runs.sigma * np.sqrt(log_plus / runs.seen))
+
+
+def imed(runs: Runs, candidates: Flags) -> Floats:
+    """Honda and Takemura 2015: the smallest n kl(mean, best mean) + log n."""
+    known = candidates & (runs.counts > 0)
+    best = np.where(known, runs.means, -np.inf).max(axis=1, keepdims=True)
+    best = np.where(np.isfinite(best), best, 0.0)
+    divergence = (best - runs.means) ** 2 / (2 * runs.sigma**2)
+    return unseen_first(runs, -(runs.counts * divergence + np.log(runs.seen)))
+
+
+def bayes_ucb(runs: Runs, candidates: Flags) -> Floats:
+    """Kaufmann et al. 2012 with c = 0: the quantile 1 - 1/t of the posterior, t the coming round.
+
+    In their first round 1 - 1/t is 0; nothing was seen then, so that its value has no effect.
+    """
+    quantile = ndtri(1 - 1 / max(runs.rounds + 1, 2))
+    return unseen_first(runs, runs.means + quantile * runs.sigma / np.sqrt(runs.seen))
+
+
+def ucb_tuned(runs: Runs, candidates: Flags) -> Floats:
+    """Auer et al. 2002, section 4: sqrt(log t / n min(1/4, variance + sqrt(2 log t / n))).
+
+    In units of 2 sigma, which are those of rewards in [0, 1] with sigma = 1/2.
+    """
+    unit = 2 * runs.sigma
+    variance = (runs.squares / runs.seen - runs.means**2) / unit**2
+    bound = variance + np.sqrt(2 * runs.log_t / runs.seen)
+    root = np.sqrt(runs.log_t / runs.seen * np.minimum(0.25, bound))
+    return unseen_first(runs, runs.means + unit * root)
+
+
+def epsilon_greedy(epsilon: float = 0.1, decay: float | None = None) -> Rule:
+    """With probability epsilon a random arm, otherwise that of the largest mean."""
+
+    def scores(runs: Runs, candidates: Flags) -> Floats:
+        rate = epsilon if decay is None else min(1.0, epsilon * decay / (decay + runs.rounds))
+        explore = runs.generator.random(len(runs.counts)) < rate
+        # Equal scores are chosen from at random.
+        return np.where(explore[:, None], 0.0, unseen_first(runs, runs.means))
+
+    return scores
+
+
+# -- the structure ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Bounds of every arm's mean at every θ, (arms, parameters); equal for exact means."""
+
+    lower: Floats
+    upper: Floats
+    optimal: Flags = field(init=False)
+    tolerance: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        tolerance = 1e-9 * float(self.upper.max() - self.lower.min())
+        optimal = self.upper >= self.lower.max(axis=0) - tolerance
+        object.__setattr__(self, "tolerance", tolerance)
+        object.__setattr__(self, "optimal", optimal)
+
+
+@njit(nogil=True)  # type: ignore[untyped-decorator]
+def look_everywhere(
+    lower: Floats, upper: Floats, optimal: Flags, low: Floats, high: Floats, inside: Flags
+) -> tuple[Flags, Floats]:
+    """Every run's plausible θ, its competitive arms and each arm's largest plausible mean."""
+    n_runs, n_arms = low.shape
+    competitive = np.zeros((n_runs, n_arms), np.bool_)
+    largest = np.full((n_runs, n_arms), -np.inf)
+    for run in range(n_runs):
+        plausible = inside[run]
+        plausible[:] = True
+        for arm in range(n_arms):
+            below, above = low[run, arm], high[run, arm]
+            for i in range(plausible.size):
+                plausible[i] &= (upper[arm, i] > below) & (lower[arm, i] < above)
+        for arm in range(n_arms):
+            found = False
+            most = -np.inf
+            for i in range(plausible.size):
+                found |= plausible[i] & optimal[arm, i]
+                most = max(most, upper[arm, i] if plausible[i] else -np.inf)
+            competitive[run, arm] = found
+            largest[run, arm] = most
+    return competitive, largest
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How an informative arm is found: "kl", "entropy" or "random"."""
+
+    name: str
+    gamma: float = 30.0
+    d: float = 1.1
+
+    def arm(self, knowledge: Knowledge, inside: Flags, generator: np.random.Generator) -> int:
+        n_arms = len(knowledge.lower)
+        if self.name == "random":
+            return int(generator.integers(n_arms))
+        middles = (knowledge.lower + knowledge.upper)[:, inside] / 2
+        if self.name == "kl":
+            worth = middles.var(axis=1)
+        else:
+            worth = np.array([entropy(row, knowledge.tolerance) for row in middles])
+        return int(generator.choice(np.flatnonzero(worth == worth.max())))
+
+
+def entropy(values: Floats, tolerance: float) -> float:
+    """Shannon entropy of values, those closer than the tolerance counted as one."""
+    ordered = np.sort(values)
+    group = np.concatenate(([0], np.cumsum(np.diff(ordered) > tolerance)))
+    shares = np.bincount(group) / len(values)
+    return float(-(shares * np.log(shares)).sum())
+
+
+@dataclass(frozen=True)
+class Structured:
+    """Algorithm-C around a rule (with `informative`, its third version), or UCB-S without one."""
+
+    knowledge: Knowledge
+    rule: Rule | None
+    alpha: float = 3.0
+    informative: Metric | None = None
+
+    def choose(self, runs: Runs) -> NDArray[np.int64]:
+        known = self.knowledge
+        radius = np.sqrt(2 * self.alpha * runs.sigma**2 * runs.log_t / runs.seen)
+        radius = np.where(runs.counts == 0, np.inf, radius)
+        inside = np.empty((len(runs.counts), known.lower.shape[1]), dtype=bool)
+        competitive, largest = look_everywhere(
+            known.lower,
+            known.upper,
+            known.optimal,
+            runs.means - radius,
+            runs.means + radius,
+            inside,
+        )
+        nothing = ~inside.any(axis=1)
+        candidates = competitive | nothing[:, None]
+        if self.rule is None:
+            fallback = ucb(self.alpha)(runs, candidates)
+            return pick(np.where(nothing[:, None], fallback, largest), candidates | True, runs)
+        arms = pick(self.rule(runs, candidates), candidates, runs)
+        if self.informative is not None:
+            share = min(1.0, self.informative.gamma / max(runs.rounds, 1) ** self.informative.d)
+            coins = runs.generator.random(len(arms)) < share
+            for run in np.flatnonzero(coins & ~nothing):
+                arms[run] = self.informative.arm(known, inside[run], runs.generator)
+        return arms
+
+
+# -- simulation ------------------------------------------------------------------------------------
+
+
+def pick(scores: Floats, candidates: Flags, runs: Runs) -> NDArray[np.int64]:
+    """The candidate of the largest score, a random one of several."""
+    shown = np.where(candidates, scores, -np.inf)
+    tied = candidates & (shown == shown.max(axis=1, keepdims=True))
+    if tied.sum() == len(tied):
+        return tied.argmax(axis=1)
+    return np.asarray(np.where(tied, runs.generator.random(tied.shape), -1.0).argmax(axis=1))
+
+
+def regrets(
+    policy: Rule | Structured,
+    means: Any,
+    *,
+    sigma: float,
+    horizon: int,
+    runs: int,
+    seed: int,
+    bernoulli: bool = False,
+) -> Floats:
+    """Regret of every run, (runs,), with N(mean, sigma²) or 0/1 rewards."""
+    truth = np.asarray(means, dtype=float)
+    generator = np.random.default_rng(seed)
+    shape = (runs, len(truth))
+    state = Runs(*np.zeros((3, *shape)), sigma=sigma, horizon=horizon, generator=generator)
+    everything = np.ones(shape, dtype=bool)
+    each = np.arange(runs)
+    for done in range(horizon):
+        state.rounds = done
+        if isinstance(policy, Structured):
+            arms = policy.choose(state)
+        else:
+            arms = pick(policy(state, everything), everything, state)
+        if bernoulli:
+            rewards = (generator.random(runs) < truth[arms]).astype(float)
+        else:
+            rewards = truth[arms] + sigma * generator.standard_normal(runs)
+        state.counts[each, arms] += 1
+        state.sums[each, arms] += rewards
+        state.squares[each, arms] += rewards**2
+    return np.asarray(state.counts @ (truth.max() - truth))
