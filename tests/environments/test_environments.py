@@ -19,6 +19,7 @@ from structuredbandits.environments import (
     Ratings,
     TableEnvironment,
 )
+from structuredbandits.environments.streams import TableLaw
 from structuredbandits.errors import (
     InvalidInput,
     InvalidParameter,
@@ -120,6 +121,19 @@ def test_table_streams_are_the_documented_rule(environment: TableEnvironment, th
         u = generator.random()
         first = next(v for v in range(len(values)) if u < cumulative[k, v])
         assert stream.draw(k) == values[first]
+
+
+def test_a_number_on_the_border_belongs_to_the_next_value() -> None:
+    class Fixed:
+        """A generator that always draws the same number."""
+
+        def __init__(self, u: float) -> None:
+            self.random = lambda: u
+
+    law = TableLaw(np.array([[0.0, 0.25, 1.0]]), np.array([1.0, 2.0, 3.0]))
+    below_one = float(np.nextafter(1, 0))
+    for u, value in ((0.0, 2.0), (0.24, 2.0), (0.25, 3.0), (below_one, 3.0)):
+        assert law.reward(0, Fixed(u)) == value  # type: ignore[arg-type]
 
 
 class TestGaussian:

@@ -147,6 +147,12 @@ def test_everything_is_kept(tmp_path: Path) -> None:
     assert again.parameters.index(5) == 1
 
 
+def test_the_date_is_not_in_the_file(tmp_path: Path) -> None:
+    example().save(tmp_path / "a")
+    with zipfile.ZipFile(tmp_path / "a") as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
 def test_the_file_appears_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

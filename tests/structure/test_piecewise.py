@@ -54,7 +54,11 @@ def test_arrays_give_the_same_as_single_numbers(f: PiecewiseLinear, thetas: list
     np.testing.assert_array_equal(f.left_limit(array), [f.left_limit(theta) for theta in thetas])
 
 
-@given(functions(), st.floats(0, 6), st.floats(0, 6))
+# Half of the ends are tenths, where the breakpoints and jumps lie.
+ends = st.floats(0, 6) | st.integers(0, 60).map(lambda tenths: tenths / 10)
+
+
+@given(functions(), ends, ends)
 def test_extremes_bound_every_value_without_a_margin(
     f: PiecewiseLinear, one: float, other: float
 ) -> None:
@@ -73,13 +77,13 @@ def test_extremes_bound_every_value_without_a_margin(
     assert greatest == max(reached)
 
 
-@given(functions(), st.lists(st.tuples(st.floats(0, 6), st.floats(0, 6)), min_size=1, max_size=9))
+@given(functions(), st.lists(st.tuples(ends, ends), min_size=1, max_size=9))
 def test_extremes_of_many_intervals(
     f: PiecewiseLinear, intervals: list[tuple[float, float]]
 ) -> None:
-    ends = np.sort(np.array(intervals), axis=1)
-    least, greatest = f.extremes(ends[:, 0], ends[:, 1])
-    single = [f.extremes(low, high) for low, high in ends.tolist()]
+    pairs = np.sort(np.array(intervals), axis=1)
+    least, greatest = f.extremes(pairs[:, 0], pairs[:, 1])
+    single = [f.extremes(low, high) for low, high in pairs.tolist()]
     np.testing.assert_array_equal(np.stack([least, greatest], axis=1), single)
 
 
@@ -90,8 +94,7 @@ def test_between_crossings_the_order_does_not_change(
     crossings = f.crossings(g)
     assert list(crossings) == sorted(set(crossings))
     assert crossings == g.crossings(f)
-    ends = [0.0, *crossings, 6.0]
-    for a, b in pairwise(ends):
+    for a, b in pairwise([0.0, *crossings, 6.0]):
         if b - a < 1e-6:
             continue
         thetas = [Fraction(a) + (Fraction(b) - Fraction(a)) * Fraction(i, 20) for i in range(1, 20)]
@@ -111,10 +114,12 @@ def test_every_crossing_is_one(f: PiecewiseLinear, g: PiecewiseLinear) -> None:
 
 
 def test_functions_that_meet_on_paper_meet_exactly() -> None:
-    # In floats the middle of 4.5 and 4.9 is not 4.7; the answer must not depend on that.
-    f = PiecewiseLinear([(1, 4.5), (3, 4.9)])
-    g = PiecewiseLinear([(1, 4.0), (2, 4.7), (3, 4.0)])
-    assert f.crossings(g) == (2.0,)
+    # The float 2.3 is not the middle of the floats 0.9 and 3.7, nor 2.1 that of 1.4 and 2.8: in
+    # binary the functions miss each other, or meet twice. The answer must not depend on that.
+    for start, middle, end in ((0.9, 2.3, 3.7), (1.4, 2.1, 2.8)):
+        f = PiecewiseLinear([(1, start), (3, end)])
+        g = PiecewiseLinear([(1, 0.0), (2, middle), (3, 0.0)])
+        assert f.crossings(g) == (2.0,)
     third = PiecewiseLinear([(0, 0), (1, 1)]).crossings(PiecewiseLinear([(0, 1), (1, -1)]))
     assert third == (1 / 3,)
 
@@ -128,8 +133,20 @@ def test_touching_coinciding_and_jumping_over() -> None:
     assert flat.crossings(plateau) == (2.0, 4.0)
     step = PiecewiseLinear([(0, 0), (3, 0), (3, 2), (6, 2)])
     assert flat.crossings(step) == (3.0,)
+    almost = PiecewiseLinear([(0, 0), (3, 1), (3, 0), (6, 0)])  # meets it in the limit only
+    assert flat.crossings(almost) == (3.0,)
     assert flat.crossings(PiecewiseLinear([(0, 1), (6, 2)])) == (0.0,)
     assert flat.crossings(PiecewiseLinear([(0, 0), (6, 1)])) == (6.0,)
+
+
+def test_extremes_at_a_jump() -> None:
+    step = PiecewiseLinear([(0, 0), (3, 3), (3, 5), (6, 5)])
+    assert step.extremes(2, 3) == (2.0, 5.0)
+    assert step.extremes(3, 3) == (5.0, 5.0)
+    assert step.extremes(3, 6) == (5.0, 5.0)
+    peak = PiecewiseLinear([(0, 0), (3, 9), (3, 1), (6, 1)])
+    assert peak.extremes(0, 3) == (0.0, 9.0)
+    assert peak.extremes(3, 4) == (1.0, 1.0)
 
 
 def test_segments_leave_out_jumps() -> None:

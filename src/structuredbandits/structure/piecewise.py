@@ -128,7 +128,8 @@ class PiecewiseLinear:
 
         Between two neighbouring crossings (and between them and the ends) one function is above
         the other throughout, or both are equal throughout. A θ at which they only touch, and an
-        end at which they meet, are among them; two equal functions have none.
+        end at which they meet, are among them, and at a jump limits count as values; two equal
+        functions have none.
 
         The arithmetic is exact: each breakpoint is taken as the decimal number that it prints
         as, and only the result is rounded. So functions that meet on paper meet here.
