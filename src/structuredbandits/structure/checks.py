@@ -62,7 +62,7 @@ def arm_names(arms: Iterable[object] | None, number: int) -> tuple[str, ...]:
 def one_an_arm(values: ArrayLike, arms: tuple[str, ...], what: str, least: float) -> FloatArray:
     """Return (arms,) from one number or one an arm, each finite and at least `least`.
 
-    A `least` of 0.0 is itself allowed; sigma asks for more through `positive`.
+    Numbers equal to `least` are allowed; `positive_sigma` asks for more.
     """
     given = as_floats(values, what)
     if given.ndim > 1 or (given.ndim == 1 and len(given) != len(arms)):
