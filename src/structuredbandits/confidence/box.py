@@ -28,7 +28,12 @@ _EARLY = 2.0**-50
 PLAUSIBLE, ACTIVE, SOONEST, LATEST, EMPTY_ROUNDS = 0, 1, 2, 3, 4
 _REGISTERS = 5
 _INTEGER_ROWS = 7
-_FLOAT_ROWS = 6
+ACTIVE_ROW, REGISTERS_ROW, SCRATCH_ROW = 3, 5, 6
+
+# Columns of a frame: the q at which the arm's interval next lets a θ in, and the four values around
+# the interval's ends (inside and outside the lower end, inside and outside the upper end).
+NEXT_Q, HEAD_OUT, HEAD_IN, TAIL_IN, TAIL_OUT = 0, 1, 2, 3, 4
+_FRAME = 5
 
 
 class Memory(NamedTuple):
@@ -52,24 +57,31 @@ class Box(NamedTuple):
     active: np.ndarray  # (arms,) the competitive arms, ascending; registers[ACTIVE] of them
     top: np.ndarray  # (arms,) an upper bound of the position of the largest plausible value
     registers: np.ndarray  # single integers
+    rows: np.ndarray  # all integer rows: candidates are one of two of them
     scratch: np.ndarray  # (arms,) candidates when only some arms are allowed
-    next_q: np.ndarray  # (arms,) the q at which the arm's interval next lets a θ in
-    soonest_q: np.ndarray  # (1 used) the smallest of them
-    head_out: np.ndarray  # (arms,) the last value below the interval, or -inf
-    head_in: np.ndarray  # (arms,) the first value above its lower end, or inf
-    tail_in: np.ndarray  # (arms,) the last value below its upper end, or -inf
-    tail_out: np.ndarray  # (arms,) the first value beyond the interval, or inf
+    frames: np.ndarray  # (arms, 5) next_q and the values around the ends of each arm's interval
+    soonest_q: np.ndarray  # (1 used) the smallest next_q
     exclusions: np.ndarray  # (parameters,) how many positions exclude each θ
 
 
 def new_memory(n_arms: int, n_parameters: int) -> Memory:
-    """Unfilled memory of a run; ``reset`` makes it a full set."""
+    """Unfilled memory of a run; ``reset`` makes it a full set. No θ: the run keeps no set."""
     width = max(n_arms, _REGISTERS)
     return Memory(
         np.zeros((_INTEGER_ROWS, width), dtype=np.int64),
-        np.zeros((_FLOAT_ROWS, width)),
+        np.zeros((n_arms + 1, _FRAME)),
         np.zeros(n_parameters, dtype=np.int16),
     )
+
+
+def keeps_set(memory: Memory) -> bool:
+    """Whether a run has a confidence set; classical algorithms have none."""
+    return memory.marks.size > 0
+
+
+def count_empty_rounds(memory: Memory) -> int:
+    """Decisions that were made while no θ was plausible."""
+    return int(memory.integers[REGISTERS_ROW, EMPTY_ROUNDS])
 
 
 @inline
@@ -83,13 +95,10 @@ def box_of(memory: Memory) -> Box:
         integers[3],
         integers[4],
         integers[5],
+        integers,
         integers[6],
-        floats[0],
-        floats[1],
-        floats[2],
-        floats[3],
-        floats[4],
-        floats[5],
+        floats,
+        floats[floats.shape[0] - 1],
         memory.marks,
     )
 
@@ -97,7 +106,7 @@ def box_of(memory: Memory) -> Box:
 @inline
 def reset(tables: BoxTables, box: Box) -> None:
     """Every θ is plausible, no arm has been seen."""
-    n_arms, n_parameters = tables.values.shape[1], tables.values.shape[2]
+    n_arms, n_parameters = tables.orders.shape[1], tables.orders.shape[2]
     for parameter in range(n_parameters):
         box.exclusions[parameter] = 0
     for arm in range(n_arms):
@@ -105,7 +114,7 @@ def reset(tables: BoxTables, box: Box) -> None:
         box.tail[arm] = n_parameters
         _frame(tables, box, arm)
         box.top[arm] = n_parameters - 1
-        box.next_q[arm] = math.inf
+        box.frames[arm, NEXT_Q] = math.inf
         box.support[arm] = tables.support[arm]
     box.registers[PLAUSIBLE] = n_parameters
     _list_active(box, n_arms)
@@ -118,15 +127,12 @@ def reset(tables: BoxTables, box: Box) -> None:
 @inline
 def _frame(tables: BoxTables, box: Box, arm: int) -> None:
     """Keep the four values around the arm's positions."""
-    n_parameters = tables.values.shape[2]
-    values = tables.values[0, arm]
-    position = box.tail[arm]
-    box.tail_in[arm] = values[position - 1] if position > 0 else -math.inf
-    box.tail_out[arm] = values[position] if position < n_parameters else math.inf
-    values = tables.values[tables.values.shape[0] - 1, arm]
-    position = box.head[arm]
-    box.head_out[arm] = values[position - 1] if position > 0 else -math.inf
-    box.head_in[arm] = values[position] if position < n_parameters else math.inf
+    values, position = tables.values[0, arm], box.tail[arm]
+    box.frames[arm, TAIL_IN] = values[position]
+    box.frames[arm, TAIL_OUT] = values[position + 1]
+    values, position = tables.values[tables.values.shape[0] - 1, arm], box.head[arm]
+    box.frames[arm, HEAD_OUT] = values[position]
+    box.frames[arm, HEAD_IN] = values[position + 1]
 
 
 @inline
@@ -134,143 +140,91 @@ def _list_active(box: Box, n_arms: int) -> None:
     """List the competitive arms anew, in ascending order."""
     active = 0
     for arm in range(n_arms):
-        if box.support[arm] > 0:
-            box.active[active] = arm
-            active += 1
+        box.active[active] = arm  # overwritten by the next arm unless it counts
+        active += 1 if box.support[arm] > 0 else 0
     box.registers[ACTIVE] = active
 
 
 @inline
-def _admit(
-    tables: BoxTables, box: Box, ranks: np.ndarray, order: np.ndarray, start: int, stop: int
-) -> None:
-    """One position fewer excludes the θ at these places of an order; some become plausible.
+def _admit(tables: BoxTables, box: Box, ranks: np.ndarray, parameter: int) -> int:
+    """One position fewer excludes this θ; returns whether the competitive arms may have changed.
 
-    Whether one does is unpredictable, so the common case (one optimal arm) has no branch.
+    Whether it becomes plausible is unpredictable, so the common case (one optimal arm) has no
+    branch on it.
     """
-    entered, news = 0, 0
-    for place in range(np.uint64(start), np.uint64(stop)):
-        parameter = order[place]
-        excluded = box.exclusions[parameter] - 1
-        box.exclusions[parameter] = excluded
-        enters = 1 if excluded == 0 else 0
-        entered += enters
-        only = tables.only_optimal[parameter]
-        if only != SEVERAL:
-            supported = box.support[only]
-            news |= enters if supported == 0 else 0
-            box.support[only] = supported + enters
-        elif enters == 1:
-            news = 1
-            for entry in range(
-                tables.optimal_start[parameter], tables.optimal_start[parameter + 1]
-            ):
-                box.support[tables.optimal_arms[entry]] += 1
-        if enters == 1:
-            for arm in range(ranks.shape[1]):  # no columns unless the largest means are needed
-                if ranks[parameter, arm] > box.top[arm]:
-                    box.top[arm] = ranks[parameter, arm]
-    box.registers[PLAUSIBLE] += entered
+    excluded = box.exclusions[parameter] - 1
+    box.exclusions[parameter] = excluded
+    enters = 1 if excluded == 0 else 0
+    box.registers[PLAUSIBLE] += enters
+    for arm in range(ranks.shape[1]):  # no columns unless the largest means are asked for
+        if enters == 1 and ranks[parameter, arm] > box.top[arm]:
+            box.top[arm] = ranks[parameter, arm]
+    only = tables.only_optimal[parameter]
+    if only != SEVERAL:
+        supported = box.support[only]
+        box.support[only] = supported + enters
+        return enters if supported == 0 else 0
+    if enters == 1:
+        for entry in range(tables.optimal_start[parameter], tables.optimal_start[parameter + 1]):
+            box.support[tables.optimal_arms[entry]] += 1
+    return enters
+
+
+@inline
+def _exclude(tables: BoxTables, box: Box, parameter: int) -> int:
+    """One position more excludes this θ; returns whether the competitive arms may have changed."""
+    excluded = box.exclusions[parameter] + 1
+    box.exclusions[parameter] = excluded
+    leaves = 1 if excluded == 1 else 0
+    box.registers[PLAUSIBLE] -= leaves
+    only = tables.only_optimal[parameter]
+    if only != SEVERAL:
+        supported = box.support[only] - leaves
+        box.support[only] = supported
+        return leaves if supported == 0 else 0
+    if leaves == 1:
+        for entry in range(tables.optimal_start[parameter], tables.optimal_start[parameter + 1]):
+            box.support[tables.optimal_arms[entry]] -= 1
+    return leaves
+
+
+@inline
+def _move_tail(tables: BoxTables, box: Box, ranks: np.ndarray, arm: int, upper_end: float) -> None:
+    """Move the position from which the arm excludes θ to the new upper end of its interval."""
+    values, order = tables.values[0, arm], tables.orders[0, arm]
+    position = box.tail[arm]
+    news = 0
+    while values[np.uint32(position + 1)] < upper_end:
+        news |= _admit(tables, box, ranks, order[np.uint32(position)])
+        position += 1
+    while not values[np.uint32(position)] < upper_end:
+        position -= 1
+        news |= _exclude(tables, box, order[np.uint32(position)])
+    box.tail[arm] = position
+    box.frames[arm, TAIL_IN] = values[position]
+    box.frames[arm, TAIL_OUT] = values[position + 1]
     if news != 0:
         _list_active(box, tables.support.size)
 
 
 @inline
-def _exclude(tables: BoxTables, box: Box, order: np.ndarray, start: int, stop: int) -> None:
-    """One position more excludes the θ at these places of an order; some were plausible."""
-    left, news = 0, 0
-    for place in range(np.uint64(start), np.uint64(stop)):
-        parameter = order[place]
-        excluded = box.exclusions[parameter] + 1
-        box.exclusions[parameter] = excluded
-        leaves = 1 if excluded == 1 else 0
-        left += leaves
-        only = tables.only_optimal[parameter]
-        if only != SEVERAL:
-            supported = box.support[only] - leaves
-            news |= leaves if supported == 0 else 0
-            box.support[only] = supported
-        elif leaves == 1:
-            news = 1
-            for entry in range(
-                tables.optimal_start[parameter], tables.optimal_start[parameter + 1]
-            ):
-                box.support[tables.optimal_arms[entry]] -= 1
-    box.registers[PLAUSIBLE] -= left
-    if news != 0:
-        _list_active(box, tables.support.size)
-
-
-@inline
-def _first_at_least(values: np.ndarray, bound: float, hint: int) -> int:
-    """First position whose value is not below ``bound``, looked for around ``hint``."""
-    low, high = hint, hint
-    step = 1
-    while low > 0 and not values[low - 1] < bound:
-        high = low - 1
-        low = max(0, low - step)
-        step *= 2
-    while high < values.size and values[high] < bound:
-        low = high + 1
-        high = min(values.size, high + step)
-        step *= 2
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] < bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@inline
-def _first_above(values: np.ndarray, bound: float, hint: int) -> int:
-    """First position whose value is above ``bound``, looked for around ``hint``."""
-    low, high = hint, hint
-    step = 1
-    while low > 0 and values[low - 1] > bound:
-        high = low - 1
-        low = max(0, low - step)
-        step *= 2
-    while high < values.size and not values[high] > bound:
-        low = high + 1
-        high = min(values.size, high + step)
-        step *= 2
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] > bound:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@inline
-def _move(
-    tables: BoxTables,
-    box: Box,
-    ranks: np.ndarray,
-    arm: int,
-    lower_end: float,
-    upper_end: float,
-) -> None:
-    """Move the arm's two positions to where its interval now ends."""
+def _move_head(tables: BoxTables, box: Box, ranks: np.ndarray, arm: int, lower_end: float) -> None:
+    """Move the position up to which the arm excludes θ to the new lower end of its interval."""
     last = tables.values.shape[0] - 1
-    old = box.tail[arm]
-    new = _first_at_least(tables.values[0, arm], upper_end, old)
-    box.tail[arm] = new
-    if new < old:
-        _exclude(tables, box, tables.orders[0, arm], new, old)
-    elif new > old:
-        _admit(tables, box, ranks, tables.orders[0, arm], old, new)
-    old = box.head[arm]
-    new = _first_above(tables.values[last, arm], lower_end, old)
-    box.head[arm] = new
-    if new > old:
-        _exclude(tables, box, tables.orders[last, arm], old, new)
-    elif new < old:
-        _admit(tables, box, ranks, tables.orders[last, arm], new, old)
-    _frame(tables, box, arm)
+    values, order = tables.values[last, arm], tables.orders[last, arm]
+    position = box.head[arm]
+    news = 0
+    while values[np.uint32(position)] > lower_end:
+        position -= 1
+        news |= _admit(tables, box, ranks, order[np.uint32(position)])
+    while not values[np.uint32(position + 1)] > lower_end:
+        news |= _exclude(tables, box, order[np.uint32(position)])
+        position += 1
+    box.head[arm] = position
+    box.frames[arm, HEAD_OUT] = values[position]
+    box.frames[arm, HEAD_IN] = values[position + 1]
+    if news != 0:
+        _list_active(box, tables.support.size)
 
 
 @inline
@@ -279,36 +233,35 @@ def _update(
 ) -> None:
     """Bring one arm's interval to its mean, its count and q."""
     radius = q * evidence.scales[arm]
-    lower_end = evidence.means[arm] - radius
     upper_end = evidence.means[arm] + radius
-    if not (
-        box.tail_in[arm] < upper_end <= box.tail_out[arm]
-        and box.head_out[arm] <= lower_end < box.head_in[arm]
-    ):
-        _move(tables, box, ranks, arm, lower_end, upper_end)
+    if not box.frames[arm, TAIL_IN] < upper_end <= box.frames[arm, TAIL_OUT]:
+        _move_tail(tables, box, ranks, arm, upper_end)
+    lower_end = evidence.means[arm] - radius
+    if not box.frames[arm, HEAD_OUT] <= lower_end < box.frames[arm, HEAD_IN]:
+        _move_head(tables, box, ranks, arm, lower_end)
 
 
 @inline
 def _foresee(evidence: Evidence, box: Box, arm: int) -> None:
     """Compute the q at which the arm's interval next lets a θ in."""
     mean = evidence.means[arm]
-    above, below = box.tail_out[arm], box.head_out[arm]
+    above, below = box.frames[arm, TAIL_OUT], box.frames[arm, HEAD_OUT]
     nearest = math.inf
     if above < math.inf:
         nearest = (above - mean) - _EARLY * (abs(above) + abs(mean))
     if below > -math.inf:
         nearest = min(nearest, (mean - below) - _EARLY * (abs(below) + abs(mean)))
-    box.next_q[arm] = nearest / evidence.scales[arm]
+    box.frames[arm, NEXT_Q] = nearest / evidence.scales[arm]
 
 
 @inline
 def _find_soonest(box: Box, n_arms: int) -> None:
     soonest = 0
     for arm in range(1, n_arms):
-        if box.next_q[arm] < box.next_q[soonest]:
+        if box.frames[arm, NEXT_Q] < box.frames[soonest, NEXT_Q]:
             soonest = arm
     box.registers[SOONEST] = soonest
-    box.soonest_q[0] = box.next_q[soonest]
+    box.soonest_q[0] = box.frames[soonest, NEXT_Q]
 
 
 @inline
@@ -323,18 +276,18 @@ def follow(
     latest = box.registers[LATEST]
     if latest != arm:  # the arm of the latest reward needs no foresight: it is updated anyway
         box.registers[LATEST] = arm
-        box.next_q[arm] = math.inf
+        box.frames[arm, NEXT_Q] = math.inf
         if latest >= 0:
             _foresee(evidence, box, latest)
-            if box.next_q[latest] < box.soonest_q[0]:
+            if box.frames[latest, NEXT_Q] < box.soonest_q[0]:
                 box.registers[SOONEST] = latest
-                box.soonest_q[0] = box.next_q[latest]
+                box.soonest_q[0] = box.frames[latest, NEXT_Q]
         if box.registers[SOONEST] == arm:
             _find_soonest(box, n_arms)
     _update(tables, evidence, box, ranks, arm, q)
     if q >= box.soonest_q[0]:
         for other in range(n_arms):
-            if q >= box.next_q[other]:
+            if q >= box.frames[other, NEXT_Q]:
                 _update(tables, evidence, box, ranks, other, q)
                 _foresee(evidence, box, other)
         _find_soonest(box, n_arms)

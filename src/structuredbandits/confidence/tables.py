@@ -23,7 +23,7 @@ class BoxTables(NamedTuple):
     """
 
     bounds: np.ndarray  # (sides, parameters, arms)
-    values: np.ndarray  # (sides, arms, parameters), ascending
+    values: np.ndarray  # (sides, arms, parameters + 2), ascending, from -inf to inf
     orders: np.ndarray  # (sides, arms, parameters) uint32: which θ stands at each position
     only_optimal: np.ndarray  # (parameters,) uint16: the arm that alone is optimal, or SEVERAL
     optimal_start: np.ndarray  # (parameters + 1,) int32 into optimal_arms
@@ -51,12 +51,14 @@ def box_tables(structure: Structure) -> BoxTables:
     >>> from structuredbandits.structure import Structure
     >>> tables = box_tables(Structure.from_table([[1.0, 0.0], [0.0, 2.0]], sigma=1.0))
     >>> tables.values.shape, tables.optimal_arms.tolist()
-    ((1, 2, 2), [0, 1])
+    ((1, 2, 4), [0, 1])
     """
     bounds = gains(structure)
     by_arm = np.ascontiguousarray(np.swapaxes(bounds, 1, 2))
     orders = np.argsort(by_arm, axis=2, kind="stable")
-    values = np.take_along_axis(by_arm, orders, axis=2)
+    values = np.empty((*orders.shape[:2], orders.shape[2] + 2))
+    values[..., 1:-1] = np.take_along_axis(by_arm, orders, axis=2)
+    values[..., 0], values[..., -1] = -np.inf, np.inf  # ends need no check of their own
     optimal = structure.optimal
     start = np.zeros(len(optimal) + 1, dtype=np.int32)
     np.cumsum(optimal.sum(axis=1), out=start[1:])

@@ -65,7 +65,7 @@ class Algorithm:
         """Unfilled memory of a run; classical algorithms need none."""
         from structuredbandits.confidence.box import new_memory
 
-        return new_memory(1, 1)
+        return new_memory(0, 0)
 
     def check(self, structure: Structure) -> None:
         """Raise `InvalidPolicy` if the algorithm does not apply to the structure."""

@@ -11,8 +11,11 @@ import numpy as np
 from structuredbandits._compiled import inline, kernel
 from structuredbandits.confidence.box import (
     ACTIVE,
+    ACTIVE_ROW,
     EMPTY_ROUNDS,
     PLAUSIBLE,
+    REGISTERS_ROW,
+    SCRATCH_ROW,
     Box,
     Memory,
     box_of,
@@ -233,7 +236,7 @@ class Competitive(Algorithm):
             result[candidates] = shares
         else:
             return None
-        if self.informative is not None and snapshot.memory.integers[5, PLAUSIBLE] > 0:
+        if self.informative is not None and snapshot.memory.integers[REGISTERS_ROW, PLAUSIBLE] > 0:
             coin = float(snapshot.agent.informative.coin[snapshot.moment.decided])
             result *= 1.0 - coin
             result += coin * self._informative_shares(snapshot, allowed)
@@ -326,11 +329,13 @@ def competitive_candidates(
     tables: BoxTables, box: Box, allowed: np.ndarray
 ) -> tuple[np.ndarray, int]:
     """The allowed arms among which step 3 chooses, ascending, and how many they are."""
+    row, n_candidates = ACTIVE_ROW, box.registers[ACTIVE]
     if box.registers[PLAUSIBLE] == 0:
-        return allowed, allowed.size
-    if allowed.size == tables.support.size:
-        return box.active, box.registers[ACTIVE]
-    return box.scratch, competitive_within(tables, box, allowed, box.scratch)
+        row, n_candidates = SCRATCH_ROW, allowed.size
+        box.scratch[:n_candidates] = allowed
+    elif allowed.size != tables.support.size:
+        row, n_candidates = SCRATCH_ROW, competitive_within(tables, box, allowed, box.scratch)
+    return box.rows[row], n_candidates
 
 
 @inline

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from structuredbandits._compiled import addresses_of, new_generator
-from structuredbandits.confidence.box import EMPTY_ROUNDS, PLAUSIBLE
+from structuredbandits.confidence.box import count_empty_rounds, keeps_set
 from structuredbandits.confidence.evidence import new_block
 from structuredbandits.confidence.plausible import ConfidenceSet
 from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward
@@ -31,7 +31,6 @@ from structuredbandits.policies.steps import (
 )
 from structuredbandits.structure import Structure
 
-_REGISTERS_ROW = 5
 _FIRST_ROUNDS = 1024
 
 
@@ -179,7 +178,7 @@ class Policy:
     # -- why ---------------------------------------------------------------------------------------
 
     def _require_set(self) -> None:
-        if self.memory.marks.size != self.structure.n_parameters:
+        if not keeps_set(self.memory):
             raise InvalidPolicy(
                 f"{self.algorithm.label} keeps no confidence set; ask a policy such as "
                 f"{self.algorithm.label}-c."
@@ -194,7 +193,7 @@ class Policy:
     @property
     def competitive_arms(self) -> tuple[str, ...]:
         """The arms that are optimal at some plausible θ; all arms if no θ is plausible."""
-        if self.memory.marks.size != self.structure.n_parameters:
+        if not keeps_set(self.memory):
             return self._names
         mask = self.memory.marks == 0
         if not mask.any():
@@ -205,9 +204,7 @@ class Policy:
     @property
     def empty_rounds(self) -> int:
         """Decisions made while no θ was plausible; many mean that the structure is wrong."""
-        if self.memory.marks.size != self.structure.n_parameters:
-            return 0
-        return int(self.memory.integers[_REGISTERS_ROW, EMPTY_ROUNDS])
+        return count_empty_rounds(self.memory)
 
     def probabilities(self, arms: Iterable[str | int] | None = None) -> dict[str, float]:
         """Probability with which the next `pull` chooses each arm.
@@ -294,6 +291,3 @@ def competitive_within(policy: Policy, arms: Sequence[str | int]) -> tuple[str, 
     """The competitive arms of a policy when only some arms are allowed."""
     candidates = candidate_arms(policy.agent, policy.memory, policy.block, policy._allowed(arms))
     return tuple(policy.structure.arms[arm] for arm in candidates)
-
-
-__all__ = ["PLAUSIBLE", "Policy", "competitive_within"]

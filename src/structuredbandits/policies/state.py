@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from structuredbandits.confidence.box import EMPTY_ROUNDS
+from structuredbandits.confidence.box import EMPTY_ROUNDS, REGISTERS_ROW
 from structuredbandits.confidence.evidence import ROWS
 from structuredbandits.errors import DamagedFile, InvalidPolicy, WrongVersion
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 FORMAT = "structuredbandits.policy"
 VERSION = 1
-_REGISTERS_ROW = 5
 _STORED_ROWS = {"counts": 0, "sums": 1, "squares": 2, "pending": 5}
 
 _Policy = TypeVar("_Policy", bound="Policy")
@@ -69,8 +68,7 @@ def resume(cls: type[_Policy], structure: Structure, saved: dict[str, Any]) -> _
         policy._rounds *= 2
     policy._prepare(policy._rounds)
     policy._restore()
-    if policy.memory.marks.size == structure.n_parameters:
-        policy.memory.integers[_REGISTERS_ROW, EMPTY_ROUNDS] = empty_rounds
+    policy.memory.integers[REGISTERS_ROW, EMPTY_ROUNDS] = empty_rounds
     return policy
 
 

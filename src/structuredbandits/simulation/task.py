@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import addresses_of, new_generator
-from structuredbandits.confidence.box import EMPTY_ROUNDS
+from structuredbandits.confidence.box import count_empty_rounds
 from structuredbandits.confidence.evidence import new_block
 from structuredbandits.environments import Environment, NormalEnvironment, TableEnvironment
 from structuredbandits.errors import InvalidInput
@@ -24,8 +24,6 @@ from structuredbandits.simulation.kernel import (
 )
 from structuredbandits.simulation.streams import noise_sequence, policy_sequence
 from structuredbandits.structure import Structure
-
-_REGISTERS_ROW = 5
 
 
 class Outcome(NamedTuple):
@@ -73,7 +71,6 @@ class Task:
         draws = draws_of(self.environment, self.theta)
         clock = clock_to(horizon)
         rounds = np.array(self.checkpoints, dtype=np.int64)
-        has_set = memory.marks.size == self.structure.n_parameters
         for place in range(self.n_runs):
             run = self.first_run + place
             own, noise = self._generators(run)
@@ -92,8 +89,7 @@ class Task:
                 addresses_of(noise),
             )
             outcome.pulls[place] = block[0]
-            if has_set:
-                outcome.empty_rounds[place] = memory.integers[_REGISTERS_ROW, EMPTY_ROUNDS]
+            outcome.empty_rounds[place] = count_empty_rounds(memory)
 
     def _generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
         own = policy_sequence(self.seed, run, self.algorithm.label, self.theta)

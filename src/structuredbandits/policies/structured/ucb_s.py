@@ -12,6 +12,7 @@ from structuredbandits._compiled import inline, kernel
 from structuredbandits.confidence.box import (
     EMPTY_ROUNDS,
     PLAUSIBLE,
+    REGISTERS_ROW,
     Box,
     Memory,
     box_of,
@@ -64,7 +65,7 @@ class UCBS(Algorithm):
 
     def probabilities(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
         result = np.zeros(snapshot.block.shape[1])
-        if snapshot.memory.integers[5, PLAUSIBLE] == 0:
+        if snapshot.memory.integers[REGISTERS_ROW, PLAUSIBLE] == 0:
             values = indices(
                 snapshot.agent.inner, snapshot.block, allowed, snapshot.moment, snapshot.addresses
             )
@@ -99,7 +100,7 @@ def _largest_mean(tables: BoxTables, box: Box, arm: int) -> float:
     while box.exclusions[tables.orders[last, arm, top]] != 0:
         top -= 1
     box.top[arm] = top
-    value: float = tables.values[last, arm, top]
+    value: float = tables.values[last, arm, top + 1]  # a sentinel stands first
     return value
 
 
