@@ -25,6 +25,7 @@ class BernoulliAgent(NamedTuple):
     """Parameters of KL-UCB for rewards in [0, 1] in compiled code."""
 
     c: float
+    shift: float  # 1 for costs, which come in negated: a reward is then 1 - cost
 
 
 def _require_nonnegative(algorithm: str, c: float) -> None:
@@ -56,6 +57,8 @@ class KLUCB(IndexAlgorithm):
 class KLUCBBernoulli(IndexAlgorithm):
     """Largest q with n_k kl(mu_hat_k, q) <= log t + c log log t, for rewards in [0, 1].
 
+    Of a cost in [0, 1] the reward is 1 - cost.
+
     References
     ----------
     A. Garivier, O. Cappé, "The KL-UCB algorithm for bounded stochastic bandits and beyond",
@@ -70,7 +73,7 @@ class KLUCBBernoulli(IndexAlgorithm):
         _require_nonnegative("KLUCBBernoulli", self.c)
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> BernoulliAgent:
-        return BernoulliAgent(float(self.c))
+        return BernoulliAgent(float(self.c), 1.0 if structure.minimize else 0.0)
 
 
 @inline
@@ -123,5 +126,5 @@ def bernoulli_bound(mean: float, level: float) -> float:
 
 @implements(index, BernoulliAgent)
 def _bernoulli_index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
-    mean = min(max(arm.mean, 0.0), 1.0)
+    mean = min(max(arm.mean + agent.shift, 0.0), 1.0)
     return bernoulli_bound(mean, _exploration(agent.c, moment.log_t) / arm.pulls)

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 class ThompsonBetaAgent(NamedTuple):
-    """Beta Thompson sampling has no parameters; the field keeps the tuple from being empty."""
+    """Parameters of Beta Thompson sampling in compiled code."""
 
     prior: float
+    shift: float  # 1 for costs, which come in negated: a success is then 1 - cost
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,7 +26,7 @@ class ThompsonBeta(Algorithm):
     """A draw from Beta(S_k + 1, F_k + 1), S_k successes and F_k failures (Appendix F).
 
     The prior is proper, so an arm that was never seen is drawn from it and not pulled first.
-    Rewards between 0 and 1 count as that share of a success.
+    Rewards between 0 and 1 count as that share of a success, costs as that share of a failure.
 
     References
     ----------
@@ -37,13 +38,14 @@ class ThompsonBeta(Algorithm):
     classical: ClassVar[bool] = True
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> ThompsonBetaAgent:
-        return ThompsonBetaAgent(1.0)
+        return ThompsonBetaAgent(1.0, 1.0 if structure.minimize else 0.0)
 
     def choice_probabilities(self, snapshot: Snapshot, candidates: np.ndarray) -> np.ndarray:
         from structuredbandits.policies.quadrature import largest_of_betas
 
         counts, sums = snapshot.block[[0, 1]][:, candidates]
-        return largest_of_betas(sums + 1.0, counts - sums + 1.0)
+        successes = sums + snapshot.agent.shift * counts
+        return largest_of_betas(successes + 1.0, counts - successes + 1.0)
 
 
 @implements(choose, ThompsonBetaAgent)
@@ -53,7 +55,7 @@ def _choose(
     best, chosen = -1.0, -1
     for place in range(n_candidates):
         arm = candidates[place]
-        successes = evidence.sums[arm]
+        successes = evidence.sums[arm] + agent.shift * evidence.counts[arm]
         draw = generator.beta(
             successes + agent.prior, evidence.counts[arm] - successes + agent.prior
         )

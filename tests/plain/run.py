@@ -1,0 +1,128 @@
+"""A plain run: whole policies made of steps 1 to 3, with `pull` and `update`.
+
+Nothing here knows the library.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.plain.classical import Best, Choose, Seen, ucb
+from tests.plain.facts import Facts, competitive, plausible
+from tests.plain.informative import METRICS, Metric, informativeness
+
+
+@dataclass(frozen=True)
+class Informative:
+    """An informative pull with probability min(1, gamma / max(t, 1)^d), t decisions made."""
+
+    metric: str | Metric = "kl"
+    gamma: float = 30.0
+    d: float = 1.1
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a run decides.
+
+    ``kind`` is "classical" (any allowed arm by ``choose``), "c" (Algorithm-C) or "s" (UCB-S);
+    ``floor`` is the share of pulls that are uniform over the allowed arms.
+    """
+
+    kind: str
+    choose: Choose
+    alpha: float = 3.0
+    informative: Informative | None = None
+    pull_each_arm_first: bool = False
+    floor: float | None = None
+
+
+class PlainRun:
+    """One run; arms are numbers."""
+
+    def __init__(
+        self, rule: Rule, facts: Facts, seed: int | np.random.SeedSequence, horizon: int = 0
+    ) -> None:
+        self.rule = rule
+        self.facts = facts
+        self.seen = Seen(facts.sigma, horizon)
+        self.generator = np.random.Generator(np.random.PCG64(seed))
+        self.empty_rounds = 0
+
+    @property
+    def plausible(self) -> NDArray[np.bool_]:
+        """(parameters,): Θ̂ after the rewards received so far."""
+        q = math.sqrt(self.rule.alpha) * self.seen.width
+        return plausible(self.facts, self.seen.counts, self.seen.sums, q)
+
+    def competitive(self, allowed: list[int]) -> list[int]:
+        return competitive(self.facts, self.plausible, allowed)
+
+    def pull(self, allowed: list[int] | None = None) -> int:
+        arms = list(range(self.facts.n_arms)) if allowed is None else sorted(set(allowed))
+        arm = self._decide(arms)
+        self.seen.decided += 1
+        self.seen.pending[arm] += 1
+        return arm
+
+    def update(self, arm: int, reward: float) -> None:
+        gain = self.facts.sign * reward
+        seen = self.seen
+        seen.counts[arm] += 1
+        seen.sums[arm] += gain
+        seen.squares[arm] += gain * gain
+        seen.pending[arm] = max(0, seen.pending[arm] - 1)
+        seen.received += 1
+
+    def _decide(self, allowed: list[int]) -> int:
+        rule, generator = self.rule, self.generator
+        if rule.floor is not None and generator.random() < rule.floor:
+            return allowed[int(generator.random() * len(allowed))]
+        if rule.kind == "classical":
+            return rule.choose(self.seen, allowed, generator)
+        stays = self.plausible
+        self.empty_rounds += not stays.any()
+        return (
+            self._ucb_s(stays, allowed) if rule.kind == "s" else self._algorithm_c(stays, allowed)
+        )
+
+    def _algorithm_c(self, stays: NDArray[np.bool_], allowed: list[int]) -> int:
+        rule, seen = self.rule, self.seen
+        if rule.informative is not None:
+            arm = self._informative(rule.informative, stays, allowed)
+            if arm is not None:
+                return arm
+        if rule.pull_each_arm_first:
+            best = Best(self.generator)
+            for arm in allowed:
+                if seen.counts[arm] == 0:
+                    best.offer(arm, math.inf, seen.pending[arm])
+            if best.tied:
+                return best.arm
+        return rule.choose(seen, competitive(self.facts, stays, allowed), self.generator)
+
+    def _informative(
+        self, step: Informative, stays: NDArray[np.bool_], allowed: list[int]
+    ) -> int | None:
+        probability = min(1.0, step.gamma / float(max(self.seen.decided, 1)) ** step.d)
+        if self.generator.random() >= probability or not stays.any():
+            return None
+        if step.metric == "random":
+            return allowed[int(self.generator.random() * len(allowed))]
+        metric = METRICS[step.metric] if isinstance(step.metric, str) else step.metric
+        best = Best(self.generator)
+        for arm in allowed:
+            best.offer(arm, informativeness(self.facts, stays, arm, metric))
+        return best.arm
+
+    def _ucb_s(self, stays: NDArray[np.bool_], allowed: list[int]) -> int:
+        if not stays.any():
+            return ucb(self.rule.alpha)(self.seen, allowed, self.generator)
+        best = Best(self.generator)
+        for arm in allowed:
+            best.offer(arm, float(self.facts.upper[stays, arm].max()))
+        return best.arm
