@@ -81,7 +81,7 @@ def keeps_set(memory: Memory) -> bool:
 
 def count_empty_rounds(memory: Memory) -> int:
     """Decisions that were made while no θ was plausible."""
-    return int(memory.integers[REGISTERS_ROW, EMPTY_ROUNDS])
+    return int(memory.integers[REGISTERS_ROW, EMPTY_ROUNDS]) if keeps_set(memory) else 0
 
 
 @inline

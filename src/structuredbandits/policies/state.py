@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from structuredbandits.confidence.box import EMPTY_ROUNDS, REGISTERS_ROW
+from structuredbandits.confidence.box import EMPTY_ROUNDS, REGISTERS_ROW, keeps_set
 from structuredbandits.confidence.evidence import ROWS
 from structuredbandits.errors import DamagedFile, InvalidPolicy, WrongVersion
 
@@ -68,7 +68,8 @@ def resume(cls: type[_Policy], structure: Structure, saved: dict[str, Any]) -> _
         policy._rounds *= 2
     policy._prepare(policy._rounds)
     policy._restore()
-    policy.memory.integers[REGISTERS_ROW, EMPTY_ROUNDS] = empty_rounds
+    if keeps_set(policy.memory):
+        policy.memory.integers[REGISTERS_ROW, EMPTY_ROUNDS] = empty_rounds
     return policy
 
 
