@@ -50,6 +50,11 @@ if TYPE_CHECKING:
     from structuredbandits.policies.registry import make_algorithm as make_algorithm
     from structuredbandits.policies.registry import make_policy as make_policy
     from structuredbandits.policies.registry import policy_names as policy_names
+    from structuredbandits.policies.structured.ids import IDS as IDS
+    from structuredbandits.policies.structured.posterior import (
+        PosteriorSampling as PosteriorSampling,
+    )
+    from structuredbandits.policies.structured.hierarchical import Hierarchical as Hierarchical
     from structuredbandits.policies.structured.ucb_s import UCBS as UCBS
     from structuredbandits.problems import Problem as Problem
     from structuredbandits.problems import load_problem as load_problem
@@ -97,6 +102,9 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "policies.own": ("index_policy",),
     "policies.policy": ("Policy",),
     "policies.registry": ("make_algorithm", "make_policy", "policy_names"),
+    "policies.structured.ids": ("IDS",),
+    "policies.structured.posterior": ("PosteriorSampling",),
+    "policies.structured.hierarchical": ("Hierarchical",),
     "policies.structured.ucb_s": ("UCBS",),
     "problems": ("Problem", "load_problem", "load_structure", "problem_names"),
     "simulation": ("Results", "load_results", "simulate"),
