@@ -112,11 +112,11 @@ def first_settled_round(least: float, factor: float) -> float:
         return 2.0
     if wanted <= 0.0:
         return math.inf
-    low, high = 3.0, 4.0
+    low, high = 3, 4
     while math.log(high) / high > wanted:
         low, high = high, 2 * high
-    while high - low > 1 and low + 1 < high:
-        middle = math.floor((low + high) / 2)
+    while high - low > 1:  # whole numbers of any size, so this ends
+        middle = (low + high) // 2
         if math.log(middle) / middle > wanted:
             low = middle
         else:

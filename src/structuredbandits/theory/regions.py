@@ -61,11 +61,10 @@ def _exact_parts(lines: Lines) -> tuple[FloatArray, Competition] | None:
     theta, arms = lines.knots.theta, lines.start.shape[1]
     ends = [theta]
     number = len(theta)
-    first_best = lines.optimal_on_pieces.argmax(axis=1)
-    for best in np.unique(first_best).tolist():
+    for best in np.flatnonzero(lines.optimal_on_pieces.any(axis=0)).tolist():
         spans = [lines.reach(best, arm).merged() for arm in range(arms)]
         values = np.unique(np.concatenate([np.append(s.low, s.high) for s in spans]))
-        pieces = np.flatnonzero(first_best == best)
+        pieces = np.flatnonzero(lines.optimal_on_pieces[:, best])
         start, end = lines.start[pieces, best], lines.end[pieces, best]
         low = np.searchsorted(values, np.minimum(start, end), side="right")
         count = np.maximum(np.searchsorted(values, np.maximum(start, end), side="left") - low, 0)
