@@ -69,6 +69,7 @@ for _algorithm in (
     UCBTuned,
     EpsilonGreedy,
     UCBS,
+    Hierarchical,
     PosteriorSampling,
     IDS,
 ):

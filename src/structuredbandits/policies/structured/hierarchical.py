@@ -124,11 +124,11 @@ class Hierarchical(Algorithm):
             means, deviations = np.array(drawn).T
             deviations = np.maximum(agent.spread * deviations, 1e-12 * (1.0 + abs(means)))
             result[allowed] += weights[parameter] * largest_of_normals(means, deviations)
-        return result / result.sum()
+        return np.asarray(result / result.sum())
 
 
 def reward_variance(structure: Structure, noise: float | None) -> np.ndarray:
-    """Variance of one reward of each arm: given, implied by the map's errors, or sigma²: (arms,)."""
+    """Variance of one reward: given, implied by the map's errors, or sigma²: (arms,)."""
     if noise is not None:
         return np.full(structure.n_arms, float(noise) ** 2)
     counts, errors = structure.counts, structure.standard_errors
