@@ -28,9 +28,9 @@ from structuredbandits.policies.classical.ucb_tuned import UCBTuned
 from structuredbandits.policies.competitive import Competitive
 from structuredbandits.policies.floor import ExplorationFloor
 from structuredbandits.policies.informative import Informative
+from structuredbandits.policies.structured.hierarchical import Hierarchical
 from structuredbandits.policies.structured.ids import IDS
 from structuredbandits.policies.structured.posterior import PosteriorSampling
-from structuredbandits.policies.structured.hierarchical import Hierarchical
 from structuredbandits.policies.structured.ucb_s import UCBS
 
 if TYPE_CHECKING:
