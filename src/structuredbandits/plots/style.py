@@ -1,0 +1,308 @@
+"""One look for every picture of the library: colours, lines, sizes, and how pictures are saved.
+
+Colours can be told apart by people with any colour vision. Nothing here uses a display or global
+state, so pictures can be drawn anywhere, in threads, too. This module must not know any data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+from weakref import WeakSet
+from zlib import crc32
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+
+from structuredbandits.errors import InvalidInput
+
+Line = str | tuple[float, tuple[float, ...]]
+
+# Okabe and Ito's palette but for its yellow, which is too light for a line, and some of Tol's.
+BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
+WINE, OLIVE, INDIGO, TEAL, BROWN, GREY = (
+    "#882255",
+    "#999933",
+    "#332288",
+    "#44AA99",
+    "#7F5539",
+    "#6B6B6B",
+)
+PALETTE = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK, WINE, OLIVE)
+"""Colours in the order in which arms get them."""
+
+INK, PALE = "#222222", "#B5B5B5"
+TITLE_SIZE, LABEL_SIZE, TICK_SIZE, SMALL_SIZE = 13.0, 12.0, 11.0, 10.0
+LINE_WIDTH = 2.0
+
+_SOLID: Line = "-"
+_DASHED: Line = (0.0, (4.0, 1.6))
+_DOTTED: Line = (0.0, (1.0, 1.3))
+_DASH_DOT: Line = (0.0, (5.0, 1.4, 1.2, 1.4))
+_DASH_DOT_DOT: Line = (0.0, (5.0, 1.4, 1.2, 1.4, 1.2, 1.4))
+
+# A classical policy and its structured forms share a colour; the line tells them apart.
+_FAMILIES = {
+    "ucb": BLUE,
+    "ts": VERMILLION,
+    "kl-ucb": GREEN,
+    "ts-beta": BROWN,
+    "kl-ucb-bernoulli": TEAL,
+    "moss": OLIVE,
+    "imed": WINE,
+    "bayes-ucb": INDIGO,
+    "ucb-tuned": SKY,
+    "epsilon-greedy": GREY,
+}
+# Policies that have no classical form.
+_WHOLE = {
+    "ucb-s": ORANGE,
+    "glm-ucb": PURPLE,
+    "oful": OLIVE,
+    "wagp": TEAL,
+    "ucb-g": WINE,
+    "linear-greedy": GREY,
+    "ossb": BROWN,
+    "ids": BLACK,
+    "posterior": INDIGO,
+    "hierarchical": PURPLE,
+}
+_STRUCTURED: dict[str, Line] = {"": _DASHED, "-c": _SOLID, "-cj": _DASH_DOT_DOT}
+
+
+class _Extra(NamedTuple):
+    """How an informative step changes the look of a structured policy."""
+
+    shade: float
+    line: Line
+    marker: str
+
+
+# Dark to light, and with marks of their own, since they share a colour with what they extend.
+_INFORMATIVE = {
+    "-kl": _Extra(-0.45, _SOLID, "o"),
+    "-entropy": _Extra(0.30, _DOTTED, "s"),
+    "-differential": _Extra(0.15, _DASH_DOT_DOT, "D"),
+    "-random": _Extra(0.50, _DASH_DOT, "^"),
+}
+_ENDINGS = re.compile(
+    r"^(?P<base>.+?)(?P<c>-cj|-c)?(?P<extra>-kl|-entropy|-differential|-random)?$"
+)
+_FORMATS = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None, "Creator": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+_DOTS_PER_INCH = 160
+# The names of an SVG's parts are made from a salt that Matplotlib keeps in one global place.
+_saving = Lock()
+_dressed: WeakSet[Axes] = WeakSet()
+
+
+class Look(NamedTuple):
+    """How a curve is drawn."""
+
+    colour: str
+    line: Line
+    marker: str
+    """A mark to be put on the curve now and then; empty for none."""
+
+
+def look_of(label: str) -> Look:
+    """Return the look of a policy: the same in every picture.
+
+    A classical policy is dashed, its structured form is solid and of the same colour; policies
+    that exist only in a structured form are dashed and dotted. Parameters in parentheses change
+    the shade.
+
+    Parameters
+    ----------
+    label
+        The policy's name, such as "ucb-c" or "UCB-C(alpha=2)".
+
+    Examples
+    --------
+    >>> look_of("ucb-c").colour == look_of("UCB").colour
+    True
+    >>> look_of("ucb-c").line
+    '-'
+    """
+    text = re.sub(r"\s+", "", str(label)).casefold().replace("_", "-")
+    settings = "".join(re.findall(r"\([^()]*\)", text))
+    name = re.sub(r"\([^()]*\)", "", text)
+    shade = 0.0 if not settings else (-0.35, 0.3, 0.45)[crc32(settings.encode()) % 3]
+    if name in _WHOLE:
+        return Look(shaded(_WHOLE[name], shade), _DASH_DOT, "")
+    if name in _FAMILIES:
+        return Look(shaded(_FAMILIES[name], shade), _DASHED, "")
+    found = _ENDINGS.match(name)
+    base = found["base"] if found else name
+    ending, extra = (found["c"] or "", found["extra"] or "") if found else ("", "")
+    # A policy of the user's own gets a colour from its name, so that it keeps it.
+    known = _FAMILIES | _WHOLE
+    own = (PURPLE, OLIVE, WINE, TEAL, INDIGO, BROWN)[crc32(base.encode()) % 6]
+    colour, line = known.get(base, own), _STRUCTURED[ending]
+    if not extra:
+        return Look(shaded(colour, shade), line, "")
+    change = _INFORMATIVE[extra]
+    return Look(shaded(shaded(colour, change.shade), shade), change.line, change.marker)
+
+
+def colour_of(label: str) -> str:
+    """Return the colour of a policy: the same in every picture.
+
+    Examples
+    --------
+    >>> colour_of("ts-c")
+    '#D55E00'
+    """
+    return look_of(label).colour
+
+
+def arm_look(position: int) -> Look:
+    """Return the look of an arm by its position: first colours change, then lines.
+
+    Examples
+    --------
+    >>> arm_look(0).colour, arm_look(0).line, arm_look(9).colour == arm_look(0).colour
+    ('#0072B2', '-', True)
+    """
+    round_, place = divmod(position, len(PALETTE))
+    line = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _DASH_DOT_DOT)[round_ % 5]
+    return Look(PALETTE[place], line, "")
+
+
+def shaded(colour: str, amount: float) -> str:
+    """Return a colour mixed with white (amount above 0) or black (below 0).
+
+    Examples
+    --------
+    >>> shaded("#000000", 0.5), shaded("#ffffff", -1.0)
+    ('#808080', '#000000')
+    """
+    if amount == 0.0:
+        return colour
+    goal = 1.0 if amount > 0 else 0.0
+    share = abs(amount)
+    red, green, blue = ((1 - share) * part + share * goal for part in to_rgb(colour))
+    return to_hex((red, green, blue))
+
+
+def figure(width: float = 6.4, height: float = 4.0, *, arranged: bool = False) -> Figure:
+    """Return an empty figure that belongs to no window and dresses all axes added to it.
+
+    Parameters
+    ----------
+    width, height
+        In inches.
+    arranged
+        True to let Matplotlib make room for labels around axes that `add_subplot` adds.
+    """
+    made = Figure(figsize=(width, height), layout="constrained" if arranged else None)
+    FigureCanvasAgg(made)
+    made.add_axobserver(_dress_all)
+    return made
+
+
+def _dress_all(made: Figure) -> None:
+    for axes in made.axes:
+        dress(axes)
+
+
+def dress(axes: Axes) -> None:
+    """Give axes the sizes and the few lines of the library's look."""
+    if axes in _dressed:
+        return
+    _dressed.add(axes)
+    axes.tick_params(labelsize=TICK_SIZE, colors=INK, width=0.8, length=3.5)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set_fontsize(LABEL_SIZE)
+        axis.label.set_color(INK)
+        axis.offsetText.set_fontsize(TICK_SIZE)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_linewidth(0.8)
+        spine.set_color(INK)
+
+
+def title(axes: Axes, text: str) -> None:
+    """Put a title above the left end of axes."""
+    axes.set_title(text, loc="left", fontsize=TITLE_SIZE, color=INK)
+
+
+def spread(places: Iterable[float], least: float, low: float, high: float) -> list[float]:
+    """Move places apart as little as needed to be at least so far from one another.
+
+    Parameters
+    ----------
+    places
+        Where labels would like to be.
+    least
+        The least distance between two of them.
+    low, high
+        Where they must stay; if that is too narrow they reach beyond `low`.
+
+    Examples
+    --------
+    >>> spread([0.5, 0.5, 0.9], 0.1, 0.0, 1.0)
+    [0.45, 0.55, 0.9]
+    """
+    wanted = list(places)
+    order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
+    # Neighbours that are too close become one block around their common middle.
+    blocks: list[tuple[float, int]] = []
+    for i in order:
+        middle, size = min(max(wanted[i], low), high), 1
+        blocks.append((middle, size))
+        while len(blocks) > 1 and _overlap(blocks[-2], blocks[-1], least):
+            (a, m), (b, n) = blocks[-2:]
+            both = (a * m + b * n) / (m + n)
+            half = least * (m + n - 1) / 2
+            blocks[-2:] = [(max(min(both, high - half), low + half), m + n)]
+    found = [0.0] * len(wanted)
+    places_in_order = (
+        round(middle + least * (k - (size - 1) / 2), 12)
+        for middle, size in blocks
+        for k in range(size)
+    )
+    for i, place in zip(order, places_in_order, strict=True):
+        found[i] = place
+    return found
+
+
+def _overlap(first: tuple[float, int], second: tuple[float, int], least: float) -> bool:
+    (a, m), (b, n) = first, second
+    return b - a < least * (m + n) / 2 - 1e-12
+
+
+def save(drawn: Figure, path: str | PathLike[str]) -> Path:
+    """Write a picture; equal pictures give equal files.
+
+    Parameters
+    ----------
+    drawn
+        The figure.
+    path
+        Its ending chooses the format: .png, .svg or .pdf.
+    """
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending not in _FORMATS:
+        raise InvalidInput(f"{target.name!r} is no picture; end its name in .png, .svg or .pdf.")
+    with _saving, matplotlib.rc_context({"svg.hashsalt": "structuredbandits"}):
+        drawn.savefig(
+            target,
+            format=ending[1:],
+            dpi=_DOTS_PER_INCH,
+            metadata=_FORMATS[ending],
+            facecolor="white",
+        )
+    return target
