@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from structuredbandits.errors import StructureWarning as StructureWarning
     from structuredbandits.errors import UnknownArm as UnknownArm
     from structuredbandits.errors import WrongVersion as WrongVersion
+    from structuredbandits.learning import Cells as Cells
+    from structuredbandits.learning import LearningReport as LearningReport
+    from structuredbandits.learning import estimate_structure as estimate_structure
+    from structuredbandits.learning import learn_structure as learn_structure
+    from structuredbandits.learning import learning_report as learning_report
+    from structuredbandits.learning import read_cells as read_cells
+    from structuredbandits.learning import simulate_survey as simulate_survey
     from structuredbandits.policies.algorithm import Algorithm as Algorithm
     from structuredbandits.policies.batch import pull_many as pull_many
     from structuredbandits.policies.classical.bayes_ucb import BayesUCB as BayesUCB
@@ -84,6 +91,15 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "StructuredBanditsError",
         "UnknownArm",
         "WrongVersion",
+    ),
+    "learning": (
+        "Cells",
+        "LearningReport",
+        "estimate_structure",
+        "learn_structure",
+        "learning_report",
+        "read_cells",
+        "simulate_survey",
     ),
     "policies.algorithm": ("Algorithm",),
     "policies.batch": ("pull_many",),

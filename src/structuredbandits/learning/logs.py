@@ -1,0 +1,320 @@
+"""What a log may be: files, a folder, a DataFrame, an Arrow table; read in pieces that fit memory.
+
+This module knows formats and columns. It must not know what arms, segments or rewards are.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from structuredbandits.errors import FileError, InvalidInput, suggestion
+from structuredbandits.structure.theta import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PARQUET = (".parquet", ".parq", ".pq")
+_TEXT = (".csv", ".tsv", ".txt")
+_PACKED = (".gz", ".bz2", ".zst", ".lz4")
+_DELIMITERS = ",;\t|"
+_BATCH_ROWS = 1 << 20
+#: What stands for a number that is not there, in text; elsewhere it is NULL or NaN.
+MISSING_TEXTS = ("", "na", "n/a", "nan", "null", "none", "<na>")
+
+
+class Files(NamedTuple):
+    """Files of one format that hold one log."""
+
+    paths: tuple[str, ...]
+    kind: Literal["parquet", "csv"]
+    delimiter: str
+    """Of CSV files; empty for Parquet."""
+
+
+def is_path(log: object) -> bool:
+    """Tell whether a log is given as a path, a pattern, or several paths."""
+    several = isinstance(log, list | tuple) and len(log) > 0
+    parts = log if several and isinstance(log, list | tuple) else [log]
+    return all(isinstance(part, str | PathLike) for part in parts)
+
+
+def find_files(log: object) -> Files:
+    """Return the files that a path, a pattern such as "logs/*.parquet", or a folder means."""
+    parts = log if isinstance(log, list | tuple) else [log]
+    paths = [path for part in parts for path in _expand(str(part))]
+    kinds = {_kind(path) for path in paths}
+    if len(kinds) > 1:
+        raise FileError(
+            f"{_name(log)} holds Parquet and CSV files; give files of one format, for instance "
+            "with a pattern such as 'folder/*.parquet'."
+        )
+    if kinds == {"parquet"}:
+        return Files(tuple(paths), "parquet", "")
+    return Files(tuple(paths), "csv", _delimiter(paths[0]))
+
+
+def _expand(text: str) -> list[str]:
+    path = Path(text)
+    if path.is_dir():
+        found = [
+            str(inner)
+            for inner in sorted(path.rglob("*"))
+            if inner.is_file()
+            and _looks_like_a_log(inner)
+            and not any(part[0] in "._" for part in inner.relative_to(path).parts)
+        ]
+        if not found:
+            raise FileError(f"the folder {text} holds no Parquet or CSV file; give another one.")
+        return found
+    if path.is_file():
+        return [text]
+    found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  # a pattern may be absolute
+    if not found:
+        raise FileError(f"there is no file {text!r}; give a file, a folder or a pattern.")
+    return [inner for item in found for inner in _expand(item)]
+
+
+def _endings(path: Path) -> str:
+    name = path.name.lower()
+    for packed in _PACKED:
+        name = name.removesuffix(packed)
+    return name
+
+
+def _looks_like_a_log(path: Path) -> bool:
+    return _endings(path).endswith(_PARQUET + _TEXT)
+
+
+def _kind(path: str) -> Literal["parquet", "csv"]:
+    if _endings(Path(path)).endswith(_PARQUET):
+        return "parquet"
+    if _endings(Path(path)).endswith(_TEXT):
+        return "csv"
+    try:
+        with Path(path).open("rb") as file:
+            return "parquet" if file.read(4) == b"PAR1" else "csv"
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _first_line(path: str) -> str:
+    import pyarrow as pa
+
+    try:
+        with pa.input_stream(path) as stream:  # unpacks by the file's ending
+            start: bytes = stream.read(1 << 16)
+    except (OSError, pa.ArrowException) as error:
+        raise FileError(f"{path} cannot be read: {_one_line(error)}.") from error
+    if not start.strip():
+        raise FileError(f"{path} is empty; give a file with a line of column names and rows.")
+    try:
+        text = start.decode("utf-8-sig", errors="strict" if len(start) < 1 << 16 else "ignore")
+    except UnicodeDecodeError:
+        raise FileError(
+            f"{path} is neither Parquet nor text in UTF-8; convert it to one of them."
+        ) from None
+    return text.splitlines()[0]
+
+
+def _delimiter(path: str) -> str:
+    """The separator that the line of column names uses most."""
+    line = _first_line(path)
+    return max(_DELIMITERS, key=line.count)
+
+
+def _header(path: str, delimiter: str) -> list[str]:
+    return next(csv.reader([_first_line(path)], delimiter=delimiter))
+
+
+def file_columns(files: Files) -> list[str]:
+    """Return the names of the columns of a log in files."""
+    if files.kind == "csv":
+        return _header(files.paths[0], files.delimiter)
+    return list(_dataset(files).schema.names)
+
+
+def check_columns(wanted: Iterable[str], present: Sequence[str]) -> None:
+    """Refuse a column that the log does not have."""
+    for name in wanted:
+        if name not in present:
+            raise InvalidInput(
+                f"the log has no column {name!r}; {suggestion(name, present, limit=12)}"
+            )
+
+
+def _dataset(files: Files, columns: Sequence[str] = ()) -> Any:
+    """An Arrow dataset; CSV is read as text throughout, so that "007" stays what it is."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+    from pyarrow import dataset
+
+    kind: Any = files.kind
+    if files.kind == "csv":
+        kind = dataset.CsvFileFormat(
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=files.delimiter, newlines_in_values=True
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types={name: pa.string() for name in columns},
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+    try:
+        return dataset.dataset(list(files.paths), format=kind, partitioning="hive")
+    except (OSError, pa.ArrowException) as error:
+        raise FileError(f"{_name(files.paths)} cannot be read: {_one_line(error)}.") from error
+
+
+class Stream(NamedTuple):
+    """A log in pieces."""
+
+    frames: Iterator[pd.DataFrame]
+    """The wanted columns, some rows at a time."""
+    total: int
+    """How many steps the whole is; each frame is as many as it has rows (files: see `steps`)."""
+
+
+def stream(log: Any, columns: Sequence[str]) -> Stream:
+    """Return the wanted columns of a log as DataFrames of at most about a million rows."""
+    import pandas as pd
+
+    if is_path(log):
+        files = find_files(log)
+        check_columns(columns, file_columns(files))
+        source = _dataset(files, columns)
+        total = source.count_rows() if files.kind == "parquet" else 0
+        return Stream(_batches(source, columns, _name(log)), total)
+    if isinstance(log, pd.DataFrame):
+        check_columns(columns, [str(name) for name in log.columns])
+        _check_repeated(log, columns)
+        return Stream(iter([log[list(columns)]]), len(log))
+    table = as_arrow(log)
+    if table is None:
+        raise InvalidInput(
+            f"a log of type {type(log).__name__} cannot be read; give a path, a DataFrame, an "
+            "Arrow table or an Ibis table."
+        )
+    check_columns(columns, table.column_names)
+    return Stream(_table_batches(table, columns), table.num_rows)
+
+
+def _check_repeated(frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    for name in columns:
+        if list(frame.columns).count(name) > 1:
+            raise InvalidInput(f"the log has two columns {name!r}; rename one of them.")
+
+
+def as_arrow(log: Any) -> Any:
+    """Return an Arrow table or record batch as a table, anything else as None."""
+    import pyarrow as pa
+
+    if isinstance(log, pa.RecordBatch):
+        return pa.Table.from_batches([log])
+    if isinstance(log, pa.RecordBatchReader):
+        return log.read_all()
+    return log if isinstance(log, pa.Table) else None
+
+
+def _table_batches(table: Any, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    for batch in table.select(list(columns)).to_batches(max_chunksize=_BATCH_ROWS):
+        yield _frame(batch)
+
+
+def _batches(source: Any, columns: Sequence[str], name: str) -> Iterator[pd.DataFrame]:
+    import pyarrow as pa
+
+    try:
+        for batch in source.to_batches(columns=list(columns), batch_size=_BATCH_ROWS):
+            if batch.num_rows:
+                yield _frame(batch)
+    except (OSError, pa.ArrowException) as error:
+        raise FileError(f"{name} cannot be read: {_one_line(error)}.") from error
+
+
+def _frame(batch: Any) -> pd.DataFrame:
+    # Whole numbers stay whole beside missing ones: a label must not turn from 25 into 25.0.
+    frame: pd.DataFrame = batch.to_pandas(integer_object_nulls=True)
+    return frame
+
+
+def read_frame(log: Any, columns: Sequence[str], optional: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the wanted columns of a whole log, and of the optional ones those that it has."""
+    import pandas as pd
+
+    present = column_names(log)
+    wanted = [*columns, *(name for name in optional if name in present)]
+    check_columns(columns, present)
+    if not is_path(log) and not isinstance(log, pd.DataFrame) and as_arrow(log) is None:
+        log = log.select(*wanted).to_pyarrow()  # an Ibis table
+    frames = list(stream(log, wanted).frames)
+    if not frames:
+        return pd.DataFrame({name: [] for name in wanted})
+    return pd.concat(frames, ignore_index=True)
+
+
+def column_names(log: Any) -> list[str]:
+    """Return the names of the columns of any log."""
+    if is_path(log):
+        return file_columns(find_files(log))
+    for attribute in ("columns", "column_names"):
+        names = getattr(log, attribute, None)
+        if names is not None and not callable(names):
+            return [str(name) for name in names]
+    if hasattr(log, "schema"):
+        return [str(name) for name in log.schema.names]
+    raise InvalidInput(
+        f"a log of type {type(log).__name__} cannot be read; give a path, a DataFrame, an Arrow "
+        "table or an Ibis table."
+    )
+
+
+class Numbers(NamedTuple):
+    """A column read as numbers."""
+
+    values: FloatArray
+    """(rows,): NaN where there is no number."""
+    missing: np.ndarray
+    """(rows,) bool: where nothing is written, or NaN."""
+    unreadable: np.ndarray
+    """(rows,) bool: where something is written that is no number."""
+
+
+def read_numbers(column: pd.Series[Any]) -> Numbers:
+    """Read a column as numbers; text is read, too.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> numbers = read_numbers(pd.Series(["4", " 2.5", "NA", "good", None]))
+    >>> numbers.values[:2], numbers.missing.tolist(), numbers.unreadable.tolist()
+    (array([4. , 2.5]), [False, False, True, False, True], [False, False, False, True, False])
+    """
+    import pandas as pd
+
+    absent = column.isna().to_numpy(dtype=bool)
+    if pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column):
+        values = column.to_numpy(dtype=float, na_value=np.nan)
+        return Numbers(values, np.isnan(values), np.zeros(len(column), dtype=bool))
+    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
+        return Numbers(np.full(len(column), np.nan), absent, ~absent)
+    values = pd.to_numeric(column.astype(object), errors="coerce").to_numpy(dtype=float)
+    text = column.astype(str).str.strip().str.lower()
+    missing = absent | text.isin(MISSING_TEXTS).to_numpy(dtype=bool)
+    return Numbers(values, missing, np.isnan(values) & ~missing)
+
+
+def _name(log: object) -> str:
+    parts = list(log) if isinstance(log, list | tuple) else [log]
+    return str(parts[0]) + (f" and {len(parts) - 1} more" if len(parts) > 1 else "")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")[:300]
