@@ -40,7 +40,7 @@ def new_block(sigma: np.ndarray) -> np.ndarray:
     -------
     (rows, arms) array
     """
-    block = np.zeros((ROWS, len(sigma)))
+    block = np.zeros((len(sigma), ROWS)).T  # an arm's numbers lie side by side: one cache line
     block[4] = math.inf
     block[6] = sigma
     return block
