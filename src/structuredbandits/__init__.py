@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from structuredbandits.simulation import Results as Results
     from structuredbandits.simulation import load_results as load_results
     from structuredbandits.simulation import simulate as simulate
+    from structuredbandits.simulation.sweeps import SweepResults as SweepResults
+    from structuredbandits.simulation.sweeps import load_sweep as load_sweep
+    from structuredbandits.simulation.sweeps import sweep as sweep
     from structuredbandits.structure import Box as Box
     from structuredbandits.structure import Finite as Finite
     from structuredbandits.structure import Interval as Interval
@@ -124,6 +127,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "policies.structured.ucb_s": ("UCBS",),
     "problems": ("Problem", "load_problem", "load_structure", "problem_names"),
     "simulation": ("Results", "load_results", "simulate"),
+    "simulation.sweeps": ("SweepResults", "load_sweep", "sweep"),
     "structure": ("Box", "Finite", "Interval", "Structure"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,0 +1,222 @@
+"""Who does the pieces: this process, local processes, a Dask cluster or a Ray cluster, by joblib.
+
+Every engine does the same pieces and each piece writes its own file, so results do not depend on
+the engine. This module must not know what a piece is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from typing import Any, Literal, TypeVar, get_args
+
+from structuredbandits.errors import InvalidInput, suggestion
+
+EngineName = Literal["local", "dask", "ray"]
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+_SECONDS_BETWEEN_LOOKS = 1.0
+
+
+class WorkersLost(Exception):
+    """Workers ended abruptly; what they were doing is not done."""
+
+
+class Engine:
+    """Some workers, for as long as the engine is open (a context manager).
+
+    Parameters
+    ----------
+    name
+        "local", "dask" or "ray".
+    address
+        Of a running cluster; without one, Dask and Ray use what is open in this process, or start
+        a small cluster on this machine.
+    n_jobs
+        Workers; -1 for all that there are.
+    """
+
+    def __init__(self, name: str, address: str | None = None, n_jobs: int = -1) -> None:
+        if name not in get_args(EngineName):
+            raise InvalidInput(f"there is no engine {name!r}; {suggestion(name, ENGINES)}.")
+        if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+            raise InvalidInput(f"n_jobs is {n_jobs!r}; give 1 or more, or -1 for all cores.")
+        if address is not None and name == "local":
+            raise InvalidInput(
+                f"the local engine has no address, and {address!r} was given; choose the engine "
+                "'dask' or 'ray', or leave the address out."
+            )
+        self.name, self._address, self._n_jobs = name, address, n_jobs
+        self._open = contextlib.ExitStack()
+
+    @property
+    def in_process(self) -> bool:
+        """Whether there are no workers beside this process."""
+        return self.name == "local" and self._n_jobs == 1
+
+    def __enter__(self) -> Engine:
+        if self.name == "dask":
+            self._open.enter_context(_dask(self._address, self._n_jobs))
+        elif self.name == "ray":
+            self._open.enter_context(_ray(self._address, self._n_jobs))
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        self._open.close()
+
+    def answers(
+        self,
+        work: Callable[[Item], Answer],
+        items: Sequence[Item],
+        is_done: Callable[[Item], bool],
+        tick: Callable[[Item], None],
+    ) -> Iterator[Answer]:
+        """Do all items in any order, and yield what came out.
+
+        ``tick`` is called once for each item that is known to be done: joblib on Ray tells nothing
+        before everything is done, so there ``is_done`` is asked now and then.
+        """
+        if self.in_process:
+            for item in items:
+                answer = work(item)
+                tick(item)
+                yield answer
+        elif self.name == "ray":
+            with _watching(items, is_done, tick):
+                answers = list(self._parallel(work, items, "list"))
+            yield from answers
+        else:
+            for place, answer in self._parallel(_Numbered(work), enumerate(items), "generator"):
+                tick(items[place])
+                yield answer
+
+    def _parallel(
+        self, work: Callable[[Any], Any], items: Iterable[Any], kind: str
+    ) -> Iterable[Any]:
+        import joblib
+
+        backend = {"local": "loky", "dask": "dask", "ray": "ray"}[self.name]
+        return_as = "generator_unordered" if kind == "generator" else "list"
+        try:
+            with joblib.parallel_config(backend=backend, n_jobs=self._n_jobs):
+                # One item at a time: an item takes about a second, and joblib's own batches would
+                # make several of them depend on one worker.
+                parallel = joblib.Parallel(
+                    return_as=return_as, batch_size=1, pre_dispatch="3*n_jobs"
+                )
+                yield from parallel(joblib.delayed(work)(item) for item in items)
+        except Exception as error:
+            if _is_loss(error):
+                raise WorkersLost(str(error).splitlines()[0] if str(error) else "") from error
+            raise
+
+
+class _Numbered:
+    """Work on an item that carries its place, so that answers may come in any order."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        self._work = work
+
+    def __call__(self, item: tuple[int, Any]) -> tuple[int, Any]:
+        return item[0], self._work(item[1])
+
+
+ENGINES: tuple[str, ...] = get_args(EngineName)
+
+
+def _is_loss(error: Exception) -> bool:
+    """Whether an error says that workers are gone, in the words of any engine."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, BrokenExecutor) or bool(
+        names & {"TerminatedWorkerError", "KilledWorker", "RayActorError", "CommClosedError"}
+    )
+
+
+@contextlib.contextmanager
+def _watching(
+    items: Sequence[Item], is_done: Callable[[Item], bool], tick: Callable[[Item], None]
+) -> Iterator[None]:
+    """Tick for every item as it is found to be done, from a thread."""
+    left, end = list(items), threading.Event()
+
+    def look() -> None:
+        for item in [item for item in left if is_done(item)]:
+            left.remove(item)
+            tick(item)
+
+    def watch() -> None:
+        while not end.wait(_SECONDS_BETWEEN_LOOKS):
+            look()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
+    look()
+
+
+def _package(name: str, engine: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InvalidInput(
+            f"the engine {engine!r} needs a package that is not here; install it with "
+            f"pip install 'structuredbandits[{engine}]'."
+        ) from None
+
+
+@contextlib.contextmanager
+def _dask(address: str | None, n_jobs: int) -> Iterator[None]:
+    distributed = _package("distributed", "dask")
+    if address is None:
+        with contextlib.suppress(ValueError):  # no client is open in this process
+            distributed.get_client()
+            yield
+            return
+    workers = None if n_jobs < 0 else n_jobs
+    try:
+        client = (
+            distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+            if address is None
+            else distributed.Client(address, timeout=30)
+        )
+    except (OSError, ValueError) as error:
+        raise _no_cluster("Dask", address, error) from error
+    with client:
+        yield
+
+
+@contextlib.contextmanager
+def _ray(address: str | None, n_jobs: int) -> Iterator[None]:
+    ray = _package("ray", "ray")
+    started = not ray.is_initialized()
+    if started:
+        quiet = {"include_dashboard": False, "num_cpus": None if n_jobs < 0 else n_jobs}
+        try:
+            ray.init(
+                address=address or "local",
+                log_to_driver=False,
+                logging_level="error",
+                **(quiet if address is None else {}),
+            )
+        except (ConnectionError, OSError, ValueError) as error:
+            raise _no_cluster("Ray", address, error) from error
+    _package("ray.util.joblib", "ray").register_ray()
+    try:
+        yield
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def _no_cluster(kind: str, address: str | None, error: Exception) -> InvalidInput:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InvalidInput(
+        f"no {kind} cluster answers at {address!r} ({reason}); check the address and that it runs."
+    )
