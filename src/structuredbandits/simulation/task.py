@@ -71,13 +71,13 @@ class Task:
         draws = draws_of(self.environment, self.theta)
         clock = clock_to(horizon)
         rounds = np.array(self.checkpoints, dtype=np.int64)
+        play_run, label = play.variant(agent), self.algorithm.label
         for place in range(self.n_runs):
-            run = self.first_run + place
-            own, noise = self._generators(run)
+            own, noise = self._generators(self.first_run + place, label)
             block = new_block(self.structure.sigma)
             memory.integers[...] = 0
             kept = Record(rounds, gaps, outcome.regret[place], outcome.reward[place])
-            play(
+            play_run(
                 agent,
                 memory,
                 block,
@@ -91,8 +91,8 @@ class Task:
             outcome.pulls[place] = block[0]
             outcome.empty_rounds[place] = count_empty_rounds(memory)
 
-    def _generators(self, run: int) -> tuple[np.random.Generator, np.random.Generator]:
-        own = policy_sequence(self.seed, run, self.algorithm.label, self.theta)
+    def _generators(self, run: int, label: str) -> tuple[np.random.Generator, np.random.Generator]:
+        own = policy_sequence(self.seed, run, label, self.theta)
         return new_generator(own), new_generator(noise_sequence(self.seed, run))
 
     def _in_python(self, outcome: Outcome, gaps: np.ndarray) -> None:
