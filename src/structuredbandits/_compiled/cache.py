@@ -2,8 +2,9 @@
 
 Numba's own cache looks only at the file of the function that it compiled. Our kernels call
 functions of other files (a policy's index, an environment's draw), so an edit there would go
-unnoticed and the old machine code would run. The key here is a digest of every source file of the
-package, so that any edit compiles anew.
+unnoticed and the old machine code would run. The key here is a digest of all files of the rooms
+that hold compiled code, so that any edit there compiles anew; code compiled in another room is
+refused when it is imported.
 """
 
 from __future__ import annotations
@@ -22,23 +23,28 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 
 #: Set this variable to keep compiled kernels somewhere else.
 CACHE_VARIABLE = "STRUCTUREDBANDITS_CACHE_DIR"
+#: The rooms that hold compiled code.
+KERNEL_ROOMS = ("_compiled", "confidence", "identification", "policies", "simulation")
 _GENERATIONS_KEPT = 4
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def digest_of_sources(folder: Path) -> str:
-    """Hex digest of the names and contents of all Python files below ``folder``."""
+@cache
+def kernel_digest() -> str:
+    """Digest of the names and contents of all files that compiled code may come from."""
     digest = hashlib.blake2b(digest_size=10)
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode())
-        digest.update(hashlib.blake2b(path.read_bytes()).digest())
+    for room in KERNEL_ROOMS:
+        for path in sorted((_PACKAGE / room).rglob("*.py")):
+            digest.update(path.relative_to(_PACKAGE).as_posix().encode())
+            digest.update(hashlib.blake2b(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-@cache
-def kernel_digest() -> str:
-    """Digest of the library's own sources, computed once a process."""
-    return digest_of_sources(_PACKAGE)
+def require_kernel_room(function: Callable[..., Any]) -> None:
+    """Refuse to compile library code whose edits the cache would not notice."""
+    package, _, rest = function.__module__.partition(".")
+    if package == _PACKAGE.name and rest.partition(".")[0] not in KERNEL_ROOMS:
+        raise ImportError(f"{function.__module__} compiles code; add its room to KERNEL_ROOMS.")
 
 
 def _writable(folder: Path) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.extending import overload
 
-from structuredbandits._compiled.cache import KernelCache
+from structuredbandits._compiled.cache import KernelCache, require_kernel_room
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _PACKAGE_PREFIX = __name__.split(".")[0] + "."
@@ -19,6 +19,7 @@ def inline(function: Callable[..., Any]) -> Any:
 
     It is not cached by itself: it becomes part of every kernel that uses it.
     """
+    require_kernel_room(function)
     return njit(nogil=True, error_model="numpy", forceinline=True)(function)
 
 
@@ -51,6 +52,7 @@ class Kernel:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        require_kernel_room(function)
         self.__wrapped__ = function
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
