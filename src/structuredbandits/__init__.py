@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from structuredbandits.errors import StructureWarning as StructureWarning
     from structuredbandits.errors import UnknownArm as UnknownArm
     from structuredbandits.errors import WrongVersion as WrongVersion
+    from structuredbandits.evaluation import Decision as Decision
+    from structuredbandits.evaluation import Estimate as Estimate
+    from structuredbandits.evaluation import evaluate as evaluate
+    from structuredbandits.evaluation import simulate_log as simulate_log
     from structuredbandits.learning import Cells as Cells
     from structuredbandits.learning import LearningReport as LearningReport
     from structuredbandits.learning import estimate_structure as estimate_structure
@@ -95,6 +99,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "UnknownArm",
         "WrongVersion",
     ),
+    "evaluation": ("Decision", "Estimate", "evaluate", "simulate_log"),
     "learning": (
         "Cells",
         "LearningReport",

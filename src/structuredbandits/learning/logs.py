@@ -179,7 +179,7 @@ class Stream(NamedTuple):
     frames: Iterator[pd.DataFrame]
     """The wanted columns, some rows at a time."""
     total: int
-    """How many steps the whole is; each frame is as many as it has rows (files: see `steps`)."""
+    """How many rows there are; 0 if only reading them would tell."""
 
 
 def stream(log: Any, columns: Sequence[str]) -> Stream:
@@ -232,7 +232,10 @@ def _batches(source: Any, columns: Sequence[str], name: str) -> Iterator[pd.Data
     import pyarrow as pa
 
     try:
-        for batch in source.to_batches(columns=list(columns), batch_size=_BATCH_ROWS):
+        # Little is read ahead: what waits in memory is not needed yet.
+        for batch in source.to_batches(
+            columns=list(columns), batch_size=_BATCH_ROWS, batch_readahead=1, fragment_readahead=1
+        ):
             if batch.num_rows:
                 yield _frame(batch)
     except (OSError, pa.ArrowException) as error:

@@ -1,0 +1,292 @@
+"""A log of decisions: who was shown which arm, with which probability, and what came of it.
+
+This module knows the columns and what they must hold. It must not know policies or estimators.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from structuredbandits.errors import InvalidInput, InvalidReward, UnknownArm, suggestion
+from structuredbandits.learning.logs import column_names, read_frame, read_numbers
+from structuredbandits.structure.theta import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SUBJECT, _ORDERS, _ALLOWED = "subject", ("decision", "round"), "allowed"
+# What a probability may exceed 1 by through rounding in the program that wrote it.
+_ROUNDING = 1e-9
+
+
+class LogColumns(NamedTuple):
+    """Which column of a log plays which part; None where there is none."""
+
+    arm: str
+    reward: str
+    probability: str
+    subject: str | None
+    order: str | None
+    allowed: str | None
+    context: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionLog:
+    """Decisions of every subject in the order in which they were made.
+
+    Attributes
+    ----------
+    arms
+        Names of all arms.
+    chosen : (decisions,) int
+        The arm that was shown, as a position in `arms`.
+    rewards, probabilities : (decisions,)
+        What it earned, and the probability with which it had been chosen.
+    subjects : (decisions,) int
+        Who; the decisions of one subject are in one piece. Without a column of subjects, every
+        row is a subject of its own.
+    has_subjects
+        Whether the log has such a column.
+    allowed : (decisions, arms) bool or None
+        The arms that could be shown; None if always all.
+    context
+        A column for each further name that was asked for: (decisions,).
+    """
+
+    arms: tuple[str, ...]
+    chosen: np.ndarray
+    rewards: FloatArray
+    probabilities: FloatArray
+    subjects: np.ndarray
+    has_subjects: bool
+    allowed: np.ndarray | None
+    context: dict[str, np.ndarray]
+    subject_names: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def n_subjects(self) -> int:
+        """The number of subjects."""
+        return int(self.subjects[-1]) + 1
+
+    @property
+    def longest(self) -> int:
+        """The largest number of decisions of one subject."""
+        return int(np.bincount(self.subjects).max())
+
+    def allowed_arms(self, row: int) -> np.ndarray:
+        """Return the positions of the arms that could be shown in a decision."""
+        if self.allowed is None:
+            return np.arange(len(self.arms))
+        return np.flatnonzero(self.allowed[row])
+
+
+def find_columns(
+    log: Any,
+    *,
+    arm: str,
+    reward: str,
+    probability: str,
+    subject: str | None,
+    order: str | None,
+    allowed: str | None,
+    context: Sequence[str],
+) -> LogColumns:
+    """Complete the names of columns by those that a log of this library has."""
+    present = column_names(log)
+    if order is None:
+        order = next((name for name in _ORDERS if name in present), None)
+    return LogColumns(
+        arm,
+        reward,
+        probability,
+        subject or (_SUBJECT if _SUBJECT in present else None),
+        order,
+        allowed or (_ALLOWED if _ALLOWED in present else None),
+        tuple(context),
+    )
+
+
+def read_decisions(
+    log: Any, columns: LogColumns, arms: Sequence[str] | None, more_arms: Iterable[str] = ()
+) -> DecisionLog:
+    """Read and check a log.
+
+    Parameters
+    ----------
+    log
+        As in `learn_structure`.
+    columns
+        What its columns mean.
+    arms
+        All arms, if a structure names them; otherwise those in the log.
+    more_arms
+        Arms to add if ``arms`` is None: those that the policy in question names.
+    """
+    given = (columns.subject, columns.order, columns.allowed)
+    optional = [name for name in (*given, *columns.context) if name is not None]
+    wanted = [columns.arm, columns.reward, columns.probability, *optional]
+    if len(set(wanted)) < len(wanted):
+        raise InvalidInput(f"a column is given twice in {wanted}; every part has its own column.")
+    frame = read_frame(log, wanted)
+    if not len(frame):
+        raise InvalidInput("the log has no rows; give one with at least two decisions.")
+    frame, subjects, names = _in_order(frame, columns)
+    labels = _texts(frame[columns.arm], "arm")
+    limits = None if columns.allowed is None else _allowed_lists(frame[columns.allowed])
+    known = _all_arms(labels, limits, arms, more_arms)
+    position = {name: k for k, name in enumerate(known)}
+    chosen = np.array([position[name] for name in labels], dtype=np.int64)
+    decisions = DecisionLog(
+        arms=known,
+        chosen=chosen,
+        rewards=_rewards(frame[columns.reward]),
+        probabilities=_probabilities(frame[columns.probability]),
+        subjects=subjects,
+        has_subjects=columns.subject is not None,
+        allowed=None if limits is None else _mask(limits, position),
+        context={name: frame[name].to_numpy() for name in columns.context},
+        subject_names=names,
+    )
+    _check_allowed(decisions)
+    return decisions
+
+
+def _in_order(
+    frame: pd.DataFrame, columns: LogColumns
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Sort by subject and order; return the subjects' numbers, too, and their names."""
+    import pandas as pd
+
+    if columns.order is not None:
+        numbers = read_numbers(frame[columns.order])
+        if numbers.missing.any():
+            row = int(np.argmax(numbers.missing))
+            raise InvalidInput(
+                f"column {columns.order!r} is empty in row {row + 1}; number all decisions."
+            )
+        # Text that is no number, such as a date in ISO form, has an order of its own.
+        values = frame[columns.order] if numbers.unreadable.any() else pd.Series(numbers.values)
+        order = np.argsort(values.to_numpy(), kind="stable")
+        frame = frame.iloc[order].reset_index(drop=True)
+    if columns.subject is None:
+        return frame, np.arange(len(frame)), np.arange(len(frame))
+    codes, names = pd.factorize(frame[columns.subject], use_na_sentinel=True)
+    if (codes < 0).any():
+        row = int(np.argmax(codes < 0))
+        raise InvalidInput(
+            f"column {columns.subject!r} is empty in row {row + 1}; name every subject."
+        )
+    by_subject = np.argsort(codes, kind="stable")
+    return frame.iloc[by_subject].reset_index(drop=True), codes[by_subject], np.asarray(names)
+
+
+def _texts(column: pd.Series[Any], what: str) -> list[str]:
+    missing = column.isna().to_numpy(dtype=bool)
+    if missing.any():
+        raise InvalidInput(
+            f"column {column.name!r} is empty in {int(missing.sum()):,} rows; give every decision "
+            f"its {what}."
+        )
+    return [_text(value) for value in column.tolist()]
+
+
+def _text(value: object) -> str:
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole and isinstance(value, float) else str(value).strip()
+
+
+def _allowed_lists(column: pd.Series[Any]) -> list[list[str]]:
+    """Read allowed arms: lists, JSON lists in text, or names with | between; empty means all."""
+    found = []
+    for value in column.tolist():
+        if isinstance(value, list | tuple | np.ndarray):
+            parts = list(value)
+        elif value is None or value != value:
+            parts = []
+        else:
+            text = str(value).strip()
+            parts = _json_list(text) if text.startswith("[") else text.split("|")
+        found.append([_text(part) for part in parts if str(part).strip()])
+    return found
+
+
+def _json_list(text: str) -> list[Any]:
+    try:
+        parts = json.loads(text)
+    except ValueError:
+        raise InvalidInput(
+            f'allowed arms {text!r} are no list; write them as ["a", "b"] or a|b.'
+        ) from None
+    return list(parts)
+
+
+def _all_arms(
+    labels: list[str],
+    limits: list[list[str]] | None,
+    arms: Sequence[str] | None,
+    more: Iterable[str],
+) -> tuple[str, ...]:
+    seen = dict.fromkeys(labels)
+    for limit in limits or ():
+        seen.update(dict.fromkeys(limit))
+    if arms is None:
+        return tuple(sorted(seen | dict.fromkeys(more)))
+    for name in seen:
+        if name not in arms:
+            raise UnknownArm(
+                f"the log has an arm {name!r} that the structure does not have; "
+                f"{suggestion(name, arms)}"
+            )
+    return tuple(arms)
+
+
+def _mask(limits: list[list[str]], position: Mapping[str, int]) -> np.ndarray:
+    mask = np.zeros((len(limits), len(position)), dtype=bool)
+    for row, limit in enumerate(limits):
+        mask[row, [position[name] for name in limit] if limit else slice(None)] = True
+    return mask
+
+
+def _check_allowed(log: DecisionLog) -> None:
+    if log.allowed is None:
+        return
+    outside = ~log.allowed[np.arange(len(log)), log.chosen]
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InvalidInput(
+            f"a decision shows arm {log.arms[log.chosen[row]]!r}, which is not among its allowed "
+            "arms; correct the log."
+        )
+
+
+def _rewards(column: pd.Series[Any]) -> FloatArray:
+    numbers = read_numbers(column)
+    bad = ~np.isfinite(numbers.values)
+    if bad.any():
+        raise InvalidReward(
+            f"column {column.name!r} holds {int(bad.sum()):,} rewards that are missing or no "
+            f"finite numbers, such as {column.iloc[int(np.argmax(bad))]!r}; remove these "
+            "decisions or wait for their rewards."
+        )
+    return numbers.values
+
+
+def _probabilities(column: pd.Series[Any]) -> FloatArray:
+    numbers = read_numbers(column)
+    bad = ~((numbers.values > 0.0) & (numbers.values <= 1.0 + _ROUNDING))
+    if bad.any():
+        raise InvalidInput(
+            f"column {column.name!r} holds {int(bad.sum()):,} probabilities that are not above 0 "
+            f"and at most 1, such as {column.iloc[int(np.argmax(bad))]!r}; log the probability "
+            "with which the shown arm was chosen."
+        )
+    return np.minimum(numbers.values, 1.0)
