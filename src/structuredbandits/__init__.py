@@ -61,12 +61,18 @@ if TYPE_CHECKING:
     from structuredbandits.policies.registry import make_algorithm as make_algorithm
     from structuredbandits.policies.registry import make_policy as make_policy
     from structuredbandits.policies.registry import policy_names as policy_names
+    from structuredbandits.policies.structured.glm_ucb import GLMUCB as GLMUCB
+    from structuredbandits.policies.structured.hierarchical import Hierarchical as Hierarchical
     from structuredbandits.policies.structured.ids import IDS as IDS
+    from structuredbandits.policies.structured.linear_greedy import LinearGreedy as LinearGreedy
+    from structuredbandits.policies.structured.oful import OFUL as OFUL
+    from structuredbandits.policies.structured.ossb import OSSB as OSSB
     from structuredbandits.policies.structured.posterior import (
         PosteriorSampling as PosteriorSampling,
     )
-    from structuredbandits.policies.structured.hierarchical import Hierarchical as Hierarchical
+    from structuredbandits.policies.structured.ucb_g import UCBG as UCBG
     from structuredbandits.policies.structured.ucb_s import UCBS as UCBS
+    from structuredbandits.policies.structured.wagp import WAGP as WAGP
     from structuredbandits.problems import Problem as Problem
     from structuredbandits.problems import load_problem as load_problem
     from structuredbandits.problems import load_structure as load_structure
@@ -126,10 +132,16 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "policies.own": ("index_policy",),
     "policies.policy": ("Policy",),
     "policies.registry": ("make_algorithm", "make_policy", "policy_names"),
-    "policies.structured.ids": ("IDS",),
-    "policies.structured.posterior": ("PosteriorSampling",),
+    "policies.structured.glm_ucb": ("GLMUCB",),
     "policies.structured.hierarchical": ("Hierarchical",),
+    "policies.structured.ids": ("IDS",),
+    "policies.structured.linear_greedy": ("LinearGreedy",),
+    "policies.structured.oful": ("OFUL",),
+    "policies.structured.ossb": ("OSSB",),
+    "policies.structured.posterior": ("PosteriorSampling",),
+    "policies.structured.ucb_g": ("UCBG",),
     "policies.structured.ucb_s": ("UCBS",),
+    "policies.structured.wagp": ("WAGP",),
     "problems": ("Problem", "load_problem", "load_structure", "problem_names"),
     "simulation": ("Results", "load_results", "simulate"),
     "simulation.sweeps": ("SweepResults", "load_sweep", "sweep"),

@@ -25,6 +25,7 @@ from structuredbandits.confidence.box import (
     rebuild,
 )
 from structuredbandits.confidence.evidence import Evidence
+from structuredbandits.confidence.joint import joint_tables, scratch_memory
 from structuredbandits.confidence.tables import BoxTables, box_tables
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import (
@@ -41,11 +42,16 @@ from structuredbandits.policies.informative import (
     informative_arm,
     informativeness,
 )
+from structuredbandits.policies.joint import JointAgent
 from structuredbandits.policies.protocol import choose, decide, implements, learn, restore
 
 if TYPE_CHECKING:
     from structuredbandits.policies.policy import Policy
     from structuredbandits.structure import Structure
+
+
+#: What a confidence set adds to the name of the inner algorithm.
+_SUFFIXES = {"box": "-c", "joint": "-cj"}
 
 
 class CompetitiveAgent(NamedTuple):
@@ -83,6 +89,10 @@ class Competitive(Algorithm):
         If given, the result is a running `Policy`.
     alpha
         Width of the confidence set; the inner algorithm keeps its own.
+    confidence
+        "box": a θ is plausible if it fits every arm by itself, as in the paper. "joint": if it fits
+        all arms together, by least squares; with probability at least 1 − t^−alpha the true θ does.
+        The joint set is never empty, and it needs means, not bounds.
     informative
         An `Informative` step, or None.
     pull_each_arm_first
@@ -106,6 +116,7 @@ class Competitive(Algorithm):
     alpha: float = 3.0
     informative: Informative | None = None
     pull_each_arm_first: bool = False
+    confidence: str = "box"
     name: ClassVar[str] = "competitive"
 
     if TYPE_CHECKING:
@@ -119,6 +130,7 @@ class Competitive(Algorithm):
             alpha: float = ...,
             informative: Informative | None = ...,
             pull_each_arm_first: bool = ...,
+            confidence: str = ...,
             seed: Any = ...,
             horizon: int | None = ...,
         ) -> Competitive: ...
@@ -132,6 +144,7 @@ class Competitive(Algorithm):
             alpha: float = ...,
             informative: Informative | None = ...,
             pull_each_arm_first: bool = ...,
+            confidence: str = ...,
             seed: Any = ...,
             horizon: int | None = ...,
         ) -> Policy: ...
@@ -144,6 +157,7 @@ class Competitive(Algorithm):
         alpha: float = 3.0,
         informative: Informative | None = None,
         pull_each_arm_first: bool = False,
+        confidence: str = "box",
         seed: Any = None,
         horizon: int | None = None,
     ) -> Any:
@@ -153,6 +167,7 @@ class Competitive(Algorithm):
             ("alpha", alpha),
             ("informative", informative),
             ("pull_each_arm_first", pull_each_arm_first),
+            ("confidence", confidence),
         ):
             object.__setattr__(description, field, value)
         description._validate()
@@ -165,11 +180,16 @@ class Competitive(Algorithm):
             "alpha": self.alpha,
             "informative": self.informative,
             "pull_each_arm_first": self.pull_each_arm_first,
+            "confidence": self.confidence,
         }
         return (self.policy,), settings
 
     def _validate(self) -> None:
         require_positive("Competitive", alpha=self.alpha)
+        if self.confidence not in _SUFFIXES:
+            raise InvalidPolicy(
+                f"there is no confidence set {self.confidence!r}; choose 'box' or 'joint'."
+            )
         if isinstance(self.policy, Algorithm):
             if not self.policy.classical:
                 raise InvalidPolicy(
@@ -200,8 +220,16 @@ class Competitive(Algorithm):
     def check(self, structure: Structure) -> None:
         if self.foreign is None:
             self.policy.check(structure)
+        if self.confidence == "joint" and not structure.exact:
+            loose = (structure.lower < structure.upper).any(axis=0)
+            raise InvalidPolicy(
+                f"a joint confidence set needs exact means, but arm "
+                f"{structure.arms[int(loose.argmax())]!r} has bounds; use confidence='box'."
+            )
 
-    def agent(self, structure: Structure, rounds: int, horizon: int) -> CompetitiveAgent:
+    def agent(
+        self, structure: Structure, rounds: int, horizon: int
+    ) -> CompetitiveAgent | JointAgent:
         inner = (
             self.policy.agent(structure, rounds, horizon) if self.foreign is None else Foreign(True)
         )
@@ -210,16 +238,23 @@ class Competitive(Algorithm):
             if self.informative is None
             else self.informative.agent(structure, rounds)
         )
+        tables, every_arm_first = box_tables(structure), bool(self.pull_each_arm_first)
+        if self.confidence == "joint":
+            joint = joint_tables(structure)
+            return JointAgent(inner, informative, tables, joint, float(self.alpha), every_arm_first)
         return CompetitiveAgent(
             inner,
             informative,
-            box_tables(structure),
+            tables,
             math.sqrt(self.alpha),
-            bool(self.pull_each_arm_first),
+            every_arm_first,
             np.empty((0, 0), dtype=np.int32),
         )
 
     def memory(self, structure: Structure) -> Memory:
+        if self.confidence == "joint":
+            size = structure.n_parameters
+            return scratch_memory(structure.n_arms, 1, size, n_marks=size)
         return new_memory(structure.n_arms, structure.n_parameters)
 
     def probabilities(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray | None:
@@ -263,7 +298,7 @@ class Competitive(Algorithm):
             for key, usual in (("alpha", 3.0), ("pull_each_arm_first", False))
             if own[key] != usual
         }
-        suffix = "-c"
+        suffix = _SUFFIXES[self.confidence]
         if self.informative is not None:
             suffix += f"-{self.informative.suffix}"
             changed |= self.informative.changed
@@ -282,6 +317,8 @@ class Competitive(Algorithm):
             parts.append(f"informative={self.informative!r}")
         if self.pull_each_arm_first:
             parts.append("pull_each_arm_first=True")
+        if self.confidence != "box":
+            parts.append(f"confidence={self.confidence!r}")
         return f"Competitive({', '.join(parts)})"
 
 
@@ -298,6 +335,7 @@ def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any
 
 
 @implements(decide, CompetitiveAgent)
+@implements(decide, JointAgent)
 def _decide(
     agent: Any, memory: Any, evidence: Any, allowed: Any, moment: Any, generator: Any
 ) -> Any:

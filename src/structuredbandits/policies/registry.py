@@ -1,8 +1,9 @@
 """Algorithms by name: ``ucb``, ``ts-c``, ``ucb-c-kl``, ``ucb-c(alpha=2)``.
 
-A name is a base (a classical algorithm) with ``-c`` for Algorithm-C around it and ``-kl``,
-``-entropy`` or ``-random`` for an informative step; or the whole name of a structured algorithm.
-Parameters in parentheses go to every part that has one of that name. Case does not matter.
+A name is a base (a classical algorithm) with ``-c`` for Algorithm-C around it (``-cj`` with the
+joint confidence set) and ``-kl``, ``-entropy`` or ``-random`` for an informative step; or the whole
+name of a structured algorithm. Parameters in parentheses go to every part that has one of that
+name. Case does not matter.
 """
 
 from __future__ import annotations
@@ -28,10 +29,16 @@ from structuredbandits.policies.classical.ucb_tuned import UCBTuned
 from structuredbandits.policies.competitive import Competitive
 from structuredbandits.policies.floor import ExplorationFloor
 from structuredbandits.policies.informative import Informative
+from structuredbandits.policies.structured.glm_ucb import GLMUCB
 from structuredbandits.policies.structured.hierarchical import Hierarchical
 from structuredbandits.policies.structured.ids import IDS
+from structuredbandits.policies.structured.linear_greedy import LinearGreedy
+from structuredbandits.policies.structured.oful import OFUL
+from structuredbandits.policies.structured.ossb import OSSB
 from structuredbandits.policies.structured.posterior import PosteriorSampling
+from structuredbandits.policies.structured.ucb_g import UCBG
 from structuredbandits.policies.structured.ucb_s import UCBS
+from structuredbandits.policies.structured.wagp import WAGP
 
 if TYPE_CHECKING:
     from structuredbandits.policies.policy import Policy
@@ -43,10 +50,13 @@ _INFORMATIVE = {
     "differential": "differential-entropy",
     "random": "random",
 }
+_CONFIDENCE = {"c": "box", "cj": "joint"}
+# A base name, the confidence set of Algorithm-C, the informative step.
+_AROUND = re.compile(r"^(.+)-(cj?)(?:-([a-z]+))?$")
 _BY_NAME: dict[str, type[Algorithm]] = {}
 # "ucb(alpha=1)-c(alpha=3)": the inner algorithm has parameters of its own.
 _EXPLICIT = re.compile(
-    r"^\s*([a-z0-9-]+)\(([^()]*)\)-c(-[a-z]+)?\s*(?:\(([^()]*)\))?\s*$", re.IGNORECASE
+    r"^\s*([a-z0-9-]+)\(([^()]*)\)-(cj?)(-[a-z]+)?\s*(?:\(([^()]*)\))?\s*$", re.IGNORECASE
 )
 _NAME = re.compile(r"^\s*([a-z0-9-]+)\s*(?:\((.*)\))?\s*$", re.IGNORECASE)
 
@@ -72,6 +82,12 @@ for _algorithm in (
     Hierarchical,
     PosteriorSampling,
     IDS,
+    LinearGreedy,
+    OFUL,
+    GLMUCB,
+    WAGP,
+    UCBG,
+    OSSB,
 ):
     register(_algorithm)
 
@@ -90,6 +106,7 @@ def policy_names() -> list[str]:
         if algorithm.classical:
             names.append(f"{name}-c")
             names += [f"{name}-c-{suffix}" for suffix in _INFORMATIVE]
+            names.append(f"{name}-cj")
     return names
 
 
@@ -112,7 +129,7 @@ def make_algorithm(policy: str | Algorithm) -> Algorithm:
         return _make_explicit(policy, match)
     match = _NAME.match(policy)
     name = match.group(1).lower() if match else policy.lower()
-    if match is None or name not in policy_names():
+    if match is None or not _is_known(name):
         near = difflib.get_close_matches(name, policy_names(), n=3, cutoff=0.4)
         hint = f"did you mean {', '.join(near)}?" if near else f"known are {_listing()}."
         raise InvalidPolicy(f"there is no policy {policy!r}; {hint}")
@@ -130,7 +147,7 @@ def make_algorithm(policy: str | Algorithm) -> Algorithm:
 
 
 def _make_explicit(policy: str, match: re.Match[str]) -> Algorithm:
-    base, inner, suffix, outer = match.groups(default="")
+    base, inner, confidence, suffix, outer = match.groups(default="")
     algorithm = make_algorithm(f"{base}({inner})")
     settings = _read_settings(policy, outer)
     floor = settings.pop("floor", None)
@@ -142,7 +159,12 @@ def _make_explicit(policy: str, match: re.Match[str]) -> Algorithm:
     unknown = sorted(set(settings) - {"alpha", "pull_each_arm_first"})
     if unknown:
         raise InvalidPolicy(f"policy {policy!r} has no parameter {unknown[0]!r}.")
-    competitive = Competitive(algorithm, informative=informative, **settings)
+    competitive = Competitive(
+        algorithm,
+        informative=informative,
+        confidence=_CONFIDENCE[confidence.lower()],
+        **settings,
+    )
     return competitive if floor is None else ExplorationFloor(competitive, floor=floor)
 
 
@@ -168,20 +190,29 @@ def _read_settings(policy: str, text: str) -> dict[str, Any]:
     return settings
 
 
-def _parts(name: str) -> tuple[type[Algorithm], bool, str | None]:
-    """Base algorithm, whether Algorithm-C is around it, and the informative suffix."""
+def _parts(name: str) -> tuple[type[Algorithm], str | None, str | None]:
+    """Base algorithm, the confidence set of Algorithm-C if it is around it, informative suffix."""
     if name in _BY_NAME:
-        return _BY_NAME[name], False, None
-    if name.endswith("-c"):
-        return _BY_NAME[name.removesuffix("-c")], True, None
-    base, _, suffix = name.rpartition("-c-")
-    return _BY_NAME[base], True, suffix
+        return _BY_NAME[name], None, None
+    match = _AROUND.match(name)
+    if match is None or match.group(1) not in _BY_NAME:
+        raise InvalidPolicy(f"there is no policy {name!r}.")
+    base, confidence, suffix = match.groups()
+    return _BY_NAME[base], _CONFIDENCE[confidence], suffix
+
+
+def _is_known(name: str) -> bool:
+    try:
+        base, confidence, suffix = _parts(name)
+    except InvalidPolicy:
+        return False
+    return confidence is None or (base.classical and (suffix is None or suffix in _INFORMATIVE))
 
 
 def _settings_of(name: str) -> set[str]:
-    base, competitive, suffix = _parts(name)
+    base, confidence, suffix = _parts(name)
     known = {field.name for field in dataclasses.fields(base)} | {"floor"}
-    if competitive:
+    if confidence is not None:
         known |= {"alpha", "pull_each_arm_first"}
     if suffix is not None:
         known |= {"gamma", "d"}
@@ -189,7 +220,7 @@ def _settings_of(name: str) -> set[str]:
 
 
 def _assemble(name: str, settings: dict[str, Any], used: set[str]) -> Algorithm:
-    base, competitive, suffix = _parts(name)
+    base, confidence, suffix = _parts(name)
 
     def take(names: Iterable[str]) -> dict[str, Any]:
         taken = {key: settings[key] for key in names if key in settings}
@@ -197,13 +228,13 @@ def _assemble(name: str, settings: dict[str, Any], used: set[str]) -> Algorithm:
         return taken
 
     algorithm = base(**take(field.name for field in dataclasses.fields(base)))
-    if not competitive:
+    if confidence is None:
         return algorithm
     informative = None
     if suffix is not None:
         informative = Informative(_INFORMATIVE[suffix], **take(("gamma", "d")))
     own = take(("alpha", "pull_each_arm_first"))
-    whole: Algorithm = Competitive(algorithm, informative=informative, **own)
+    whole: Algorithm = Competitive(algorithm, informative=informative, confidence=confidence, **own)
     return whole
 
 
@@ -254,6 +285,8 @@ def algorithm_to_dict(algorithm: Algorithm) -> dict[str, Any]:
             if not isinstance(value.metric, str):
                 raise InvalidPolicy("a policy with a metric of your own cannot be stored as JSON.")
             value = dataclasses.asdict(value)
+        elif isinstance(value, tuple):
+            value = [list(group) for group in value]  # UCB-g's groups of arm names
         elif not isinstance(value, (bool, int, float, str, type(None))):
             raise InvalidPolicy(
                 f"{type(value).__name__} objects cannot be stored as JSON; only built-in "
@@ -267,6 +300,8 @@ def algorithm_from_dict(stored: dict[str, Any]) -> Algorithm:
     """The algorithm that `algorithm_to_dict` wrote."""
     name, settings = stored["algorithm"], dict(stored["settings"])
     for key, value in settings.items():
+        if isinstance(value, list):
+            settings[key] = tuple(tuple(group) for group in value)
         if isinstance(value, dict):
             settings[key] = (
                 algorithm_from_dict(value) if "algorithm" in value else Informative(**value)

@@ -1,0 +1,38 @@
+"""Algorithm-C's memory when the confidence set is a joint one: made anew after each reward.
+
+Steps 2 and 3 read it as they read the paper's set; this module must not know how they choose.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from structuredbandits.confidence.box import box_of
+from structuredbandits.confidence.joint import JointTables, settle
+from structuredbandits.confidence.tables import BoxTables
+from structuredbandits.policies.protocol import implements, learn, restore
+
+
+class JointAgent(NamedTuple):
+    """Parameters of Algorithm-C with a joint confidence set in compiled code."""
+
+    inner: Any  # the classical agent of step 3
+    informative: Any  # an informative agent, or Uninformative
+    tables: BoxTables
+    joint: JointTables
+    alpha: float  # the set of round t is for delta = t^-alpha
+    pull_each_arm_first: bool
+
+
+@implements(restore, JointAgent)
+def _restore(agent: Any, memory: Any, evidence: Any, moment: Any) -> Any:
+    log_one_over_delta = agent.alpha * moment.log_t
+    box, misfits = box_of(memory), memory.floats[0]
+    settle(agent.tables, agent.joint, evidence, box, misfits, log_one_over_delta)
+
+
+@implements(learn, JointAgent)
+def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any:
+    log_one_over_delta = agent.alpha * moment.log_t
+    box, misfits = box_of(memory), memory.floats[0]
+    settle(agent.tables, agent.joint, evidence, box, misfits, log_one_over_delta)
