@@ -70,7 +70,7 @@ _WHOLE = {
     "wagp": TEAL,
     "ucb-g": WINE,
     "linear-greedy": GREY,
-    "ossb": BROWN,
+    "ossb": SKY,
     "ids": BLACK,
     "posterior": INDIGO,
     "hierarchical": PURPLE,

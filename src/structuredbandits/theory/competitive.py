@@ -54,7 +54,13 @@ def landscape_of(structure: Structure) -> Landscape:
         )
         return Tabulated(structure, exact=False, note=note)
     if not structure.parameters.continuous:
-        return Tabulated(structure, True, f"C is exact: Θ has {number} members.")
+        note = f"C is exact: Θ has {number} members."
+        if structure.counts is not None or structure.standard_errors is not None:
+            note += (
+                " But the means were learned, hardly any two are equal, and so it is mostly 1; "
+                "C_ε for some ε > 0 says more, and published values for such data need one."
+            )
+        return Tabulated(structure, True, note)
     if isinstance(structure.parameters, Interval):
         return _on_interval(structure, number)
     return _on_box(structure, number)

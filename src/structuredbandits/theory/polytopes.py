@@ -74,10 +74,11 @@ class Polytopes(Landscape):
     def __init__(self, structure: Structure, arms: Sequence[MaxLinear], note: str) -> None:
         super().__init__(structure)
         self.exact, self.note = True, note
+        self._arms = tuple(arms)
         axes = structure.parameters.axes
         self._middle = np.array([(axis[0] + axis[-1]) / 2 for axis in axes])
         self._half = np.array([(axis[-1] - axis[0]) / 2 for axis in axes])
-        self._cells = [self._scaled(cell) for cell in cells_of(tuple(arms))]
+        self._cells = [self._scaled(cell) for cell in cells_of(self._arms)]
         # Programs are the slow part, and a table asks the same for many θ.
         self._polytope = cache(partial(_where_best, self._cells))
         self._reach, self._beaten = cache(self._find_reach), cache(self._find_beaten)
@@ -91,6 +92,11 @@ class Polytopes(Landscape):
             cell.limits * self._half,
             cell.ends - cell.limits @ self._middle,
         )
+
+    def rewards(self, points: FloatArray) -> FloatArray:
+        """Return the rewards (points, arms) at any points (points, dimension) of Θ."""
+        sign = self.structure.sign
+        return self.through_link(np.stack([sign * arm.at(points) for arm in self._arms], axis=1))
 
     def through_link(self, products: FloatArray) -> FloatArray:
         """Return the rewards that belong to products of features and θ; increasing."""

@@ -1,6 +1,6 @@
-"""Where on an interval which arm is the best, and how many arms compete there.
+"""Where on an interval or in the plane which arm is the best, and how many arms compete there.
 
-This module knows one-dimensional Θ. It must not know how regions are drawn.
+This module knows Θ of one and two dimensions. It must not know how regions are drawn.
 """
 
 from __future__ import annotations
@@ -8,11 +8,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structuredbandits.structure.theta import FloatArray
 from structuredbandits.theory.competitive import Competition, competition_of
 from structuredbandits.theory.landscape import Landscape
 from structuredbandits.theory.lines import Lines
+from structuredbandits.theory.polytopes import Polytopes
+from structuredbandits.theory.spans import BoolArray
 
 # Beyond so many candidates for an end the regions are read off the grid.
 _MOST_ENDS = 20_000
@@ -29,6 +32,50 @@ class Region(NamedTuple):
     arms: tuple[str, ...]
     """The best arms; more than one only if they are equal all over the region."""
     C: int
+
+
+class PlaneMap(NamedTuple):
+    """Which arm is the best and how many compete over a box in the plane."""
+
+    first: FloatArray
+    """(m,): values of the first coordinate."""
+    second: FloatArray
+    """(n,): values of the second coordinate."""
+    best: NDArray[np.intp]
+    """(m, n): the position of the best arm, the first one on a tie."""
+    unique: BoolArray
+    """(m, n): whether it is the only one."""
+    C: NDArray[np.int64]
+    """(m, n): the number of competitive arms."""
+
+
+def plane_map(landscape: Landscape, everywhere: Competition, points: int) -> PlaneMap:
+    """Return a map of a box in the plane.
+
+    Parameters
+    ----------
+    landscape
+        The arms over Θ.
+    everywhere
+        Which arms compete at every grid point.
+    points
+        How many points a side, where the arms are known between grid points; else the grid is.
+    """
+    sides = list(landscape.structure.parameters.axes)
+    found = everywhere
+    if isinstance(landscape, Polytopes):
+        sides = [np.linspace(side[0], side[-1], points) for side in sides]
+        mesh = np.meshgrid(*sides, indexing="ij")
+        rewards = landscape.rewards(np.stack([part.ravel() for part in mesh], axis=1))
+        found = competition_of(landscape, rewards, rewards, rewards)
+    shape = len(sides[0]), len(sides[1])
+    return PlaneMap(
+        sides[0],
+        sides[1],
+        found.optimal.argmax(axis=1).reshape(shape),
+        (found.optimal.sum(axis=1) == 1).reshape(shape),
+        found.C.reshape(shape),
+    )
 
 
 def regions_of(landscape: Landscape, everywhere: Competition) -> tuple[Region, ...]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from structuredbandits.errors import InvalidInput
 from structuredbandits.structure import Structure
 from structuredbandits.structure.theta import FloatArray
 from structuredbandits.theory.competitive import Competition, competition_everywhere, count_within
 from structuredbandits.theory.landscape import Landscape
 from structuredbandits.theory.lower_bound import lower_bound_at
-from structuredbandits.theory.regions import Region, regions_of
+from structuredbandits.theory.regions import PlaneMap, Region, plane_map, regions_of
 from structuredbandits.theory.report import Analysis, report_at
 from structuredbandits.theory.spans import BoolArray
 
@@ -110,6 +111,22 @@ class AnalysisTable:
         if parameters.points is None or parameters.dimension != 1 or len(parameters) < 2:
             return ()
         return regions_of(self.landscape, self.competition)
+
+    def map(self, points: int = 241) -> PlaneMap:
+        """Return a map of a box in the plane, finer than the grid where the arms are known there.
+
+        Parameters
+        ----------
+        points
+            How many points a side.
+        """
+        parameters = self.structure.parameters
+        if len(parameters.axes) != 2:
+            raise InvalidInput(
+                f"a map needs a box in the plane, and this Θ has {parameters.dimension} dimensions "
+                "or no sides; use regions or to_frame."
+            )
+        return plane_map(self.landscape, self.competition, points)
 
     def C_epsilon(self, radius: float) -> NDArray[np.int64]:
         """Return (parameters,): how many arms are the best somewhere within ε of each θ."""
