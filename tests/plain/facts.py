@@ -36,11 +36,11 @@ class Facts:
 
     @property
     def n_arms(self) -> int:
-        return self.lower.shape[1]
+        return int(self.lower.shape[1])
 
     @property
     def n_parameters(self) -> int:
-        return self.lower.shape[0]
+        return int(self.lower.shape[0])
 
 
 def facts(

@@ -17,6 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from structuredbandits._compiled.decorators import inline
+from structuredbandits.errors import InvalidInput
 
 _GENERATOR = types.NumPyRandomGeneratorType("rng")
 _BIT_GENERATOR = types.NumPyRandomBitGeneratorType("bit_generator")
@@ -24,7 +25,12 @@ _BIT_GENERATOR = types.NumPyRandomBitGeneratorType("bit_generator")
 
 def new_generator(seed: int | np.random.SeedSequence | None) -> np.random.Generator:
     """A PCG64 generator, the one bit generator of this library."""
-    return np.random.Generator(np.random.PCG64(seed))
+    try:
+        return np.random.Generator(np.random.PCG64(seed))
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"the seed is {seed!r}; give a whole number from 0 on, or None for any."
+        ) from None
 
 
 def addresses_of(generator: np.random.Generator) -> np.ndarray:

@@ -19,10 +19,16 @@ if TYPE_CHECKING:
     from structuredbandits.structure import Structure
 
 
+def is_number(value: object) -> bool:
+    """Whether a parameter is a finite number."""
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return usable and math.isfinite(value)  # type: ignore[arg-type]  # a number, as checked
+
+
 def require_positive(algorithm: str, **values: float) -> None:
     """Refuse parameters that are not positive finite numbers."""
     for name, value in values.items():
-        if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
+        if not (is_number(value) and value > 0):
             raise InvalidPolicy(
                 f"{algorithm} needs a positive finite {name}, not {value!r}; "
                 f"give for example {name}=1.0."
@@ -109,7 +115,7 @@ class Algorithm:
         return Policy(self, structure, seed=seed, horizon=horizon, history=history)
 
     def __repr__(self) -> str:
-        arguments = [f"{key}={value!r}" for key, value in self.changed.items()]
+        arguments = [f"{key}={plain(value)!r}" for key, value in self.changed.items()]
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     @property
@@ -134,11 +140,21 @@ class Algorithm:
         }
 
 
+def plain(value: Any) -> Any:
+    """A parameter without NumPy around it, so that it prints as it is typed."""
+    return float(value) if isinstance(value, float) else value
+
+
 def join_settings(settings: Mapping[str, Any]) -> str:
-    """Parameters as a name has them in parentheses."""
+    """Parameters as a name has them in parentheses: in full, so that equal names mean equal values.
+
+    Examples
+    --------
+    >>> join_settings({"alpha": 2.0, "gamma": 1 / 3, "pull_each_arm_first": True})
+    'alpha=2,gamma=0.3333333333333333,pull_each_arm_first=True'
+    """
     return ",".join(
-        f"{key}={value:.12g}" if isinstance(value, float) else f"{key}={value}"
-        for key, value in settings.items()
+        f"{key}={repr(plain(value)).removesuffix('.0')}" for key, value in settings.items()
     )
 
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from structuredbandits._compiled import addresses_of, new_generator
 from structuredbandits.confidence.evidence import new_block
-from structuredbandits.errors import InvalidInput
+from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward
+from structuredbandits.policies.arguments import allowed_arms, read_horizon
 from structuredbandits.policies.registry import make_algorithm
 from structuredbandits.policies.steps import decide_many
 
@@ -61,37 +62,68 @@ def pull_many(
     array([0, 1])
     """
     algorithm = make_algorithm(policy)
+    if getattr(algorithm, "foreign", None) is not None:
+        raise InvalidPolicy(
+            f"{algorithm!r} chooses with a Python object, whose memory no statistics hold; give "
+            "an algorithm such as Competitive(UCB())."
+        )
     algorithm.check(structure)
-    seen = np.asarray(counts, dtype=float)
+    rounds = read_horizon(horizon)
+    allowed = allowed_arms(structure, arms)
+    blocks = _blocks(structure, counts, sums, squares, pending)
+    if algorithm.needs_unit_rewards:
+        _check_unit_sums(algorithm, structure.sign * blocks[:, 1], blocks[:, 0])
+    decided = (blocks[:, 0] + blocks[:, 5]).sum(axis=1).astype(np.int64)
+    generator = seed if isinstance(seed, np.random.Generator) else new_generator(seed)
+    agent = algorithm.agent(structure, int(decided.max(initial=0)) + 2, rounds)
+    memory = algorithm.memory(structure)
+    chosen = decide_many(agent, memory, blocks, decided, rounds, allowed, addresses_of(generator))
+    return np.asarray(chosen)
+
+
+def _blocks(
+    structure: Structure,
+    counts: ArrayLike,
+    sums: ArrayLike,
+    squares: ArrayLike | None,
+    pending: ArrayLike | None,
+) -> np.ndarray:
+    """The subjects' evidence: (subjects, rows, arms)."""
+    seen = _numbers("counts", counts)
     if seen.ndim != 2 or seen.shape[1] != structure.n_arms:
         raise InvalidInput(
             f"counts has shape {seen.shape}; give (subjects, {structure.n_arms}) numbers."
         )
-    zeros = np.zeros_like(seen)
-    rows = {
-        0: ("counts", seen),
-        1: ("sums", structure.sign * np.asarray(sums, dtype=float)),
-        2: ("squares", zeros if squares is None else np.asarray(squares, dtype=float)),
-        5: ("pending", zeros if pending is None else np.asarray(pending, dtype=float)),
-    }
     blocks = np.repeat(new_block(structure.sigma)[None], len(seen), axis=0)
-    for row, (name, values) in rows.items():
-        if values.shape != seen.shape or not np.isfinite(values).all():
+    given = {
+        0: ("counts", seen),
+        1: ("sums", sums),
+        2: ("squares", squares),
+        5: ("pending", pending),
+    }
+    for row, (name, values) in given.items():
+        numbers = np.zeros_like(seen) if values is None else _numbers(name, values)
+        if numbers.shape != seen.shape or not np.isfinite(numbers).all():
             raise InvalidInput(f"{name} must be {seen.shape} finite numbers, as counts are.")
-        if name != "sums" and (values < 0).any():
+        if name != "sums" and (numbers < 0).any():
             raise InvalidInput(f"{name} has a negative number; all must be at least 0.")
-        blocks[:, row] = values
-    decided = (seen + rows[5][1]).sum(axis=1).astype(np.int64)
-    rounds = int(max(decided.max(initial=0), seen.sum(axis=1).max(initial=0))) + 2
-    allowed = np.arange(structure.n_arms)
-    if arms is not None:
-        allowed = np.array(sorted({structure.arm_index(arm) for arm in arms}), dtype=np.int64)
-        if allowed.size == 0:
-            raise InvalidInput("no arm is allowed; name at least one, or leave arms out for all.")
-    generator = seed if isinstance(seed, np.random.Generator) else new_generator(seed)
-    agent = algorithm.agent(structure, rounds, horizon or 0)
-    memory = algorithm.memory(structure)
-    chosen = decide_many(
-        agent, memory, blocks, decided, horizon or 0, allowed, addresses_of(generator)
-    )
-    return np.asarray(chosen)
+        blocks[:, row] = structure.sign * numbers if name == "sums" else numbers
+    return blocks
+
+
+def _numbers(name: str, values: ArrayLike) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"{name} are not numbers; give a row a subject, a number an arm."
+        ) from None
+
+
+def _check_unit_sums(algorithm: Algorithm, sums: np.ndarray, counts: np.ndarray) -> None:
+    wrong = (sums < 0.0) | (sums > counts)
+    if wrong.any():
+        raise InvalidReward(
+            f"a sum is {sums[wrong][0]:g} for {counts[wrong][0]:g} rewards, but {algorithm.label} "
+            "needs rewards between 0 and 1; scale them, or use an algorithm such as ts or kl-ucb."
+        )

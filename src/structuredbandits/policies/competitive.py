@@ -32,6 +32,7 @@ from structuredbandits.policies.algorithm import (
     Algorithm,
     Snapshot,
     join_settings,
+    plain,
     require_positive,
     settings_label,
 )
@@ -190,6 +191,11 @@ class Competitive(Algorithm):
             raise InvalidPolicy(
                 f"there is no confidence set {self.confidence!r}; choose 'box' or 'joint'."
             )
+        if not (self.informative is None or isinstance(self.informative, Informative)):
+            raise InvalidPolicy(
+                f"{self.informative!r} is no informative step; give Informative("
+                f"{self.informative!r}), or None."
+            )
         if isinstance(self.policy, Algorithm):
             if not self.policy.classical:
                 raise InvalidPolicy(
@@ -262,7 +268,8 @@ class Competitive(Algorithm):
         candidates = candidate_arms(snapshot.agent, snapshot.memory, snapshot.block, allowed)
         unseen = allowed[snapshot.block[0][allowed] == 0]
         if self.pull_each_arm_first and unseen.size:
-            result[unseen] = share_of_ties(np.zeros(unseen.size), snapshot.block[5][unseen])
+            values = np.full(unseen.size, math.inf)  # infinite: the fewest pending come first
+            result[unseen] = share_of_ties(values, snapshot.block[5][unseen])
         elif self.foreign is None:
             inner = snapshot._replace(agent=snapshot.agent.inner)
             shares = self.policy.choice_probabilities(inner, candidates)
@@ -312,7 +319,7 @@ class Competitive(Algorithm):
     def __repr__(self) -> str:
         parts = [repr(self.policy)]
         if self.alpha != 3.0:
-            parts.append(f"alpha={self.alpha!r}")
+            parts.append(f"alpha={plain(self.alpha)!r}")
         if self.informative is not None:
             parts.append(f"informative={self.informative!r}")
         if self.pull_each_arm_first:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.algorithm import Algorithm, Snapshot
+from structuredbandits.policies.algorithm import (
+    Algorithm,
+    Snapshot,
+    is_number,
+    join_settings,
+    plain,
+)
 from structuredbandits.policies.protocol import decide, implements, learn, restore
 
 if TYPE_CHECKING:
@@ -44,12 +50,16 @@ class ExplorationFloor(Algorithm):
     def __post_init__(self) -> None:
         if not isinstance(self.algorithm, Algorithm):
             raise InvalidPolicy(f"{self.algorithm!r} is no algorithm; give one such as UCB().")
+        if isinstance(self.algorithm, ExplorationFloor):
+            raise InvalidPolicy(
+                f"{self.algorithm!r} has a floor already; give one floor, as high as you need."
+            )
         if getattr(self.algorithm, "foreign", None) is not None:
             raise InvalidPolicy(
                 "an exploration floor goes around compiled algorithms only; give your own "
                 "object a floor of its own."
             )
-        if not 0.0 < self.floor <= 1.0:
+        if not (is_number(self.floor) and 0.0 < self.floor <= 1.0):
             raise InvalidPolicy(
                 f"the exploration floor is {self.floor!r}; give a probability above 0, at most 1."
             )
@@ -81,11 +91,11 @@ class ExplorationFloor(Algorithm):
     def label(self) -> str:
         """The algorithm's label with the floor among its parameters."""
         inner = self.algorithm.label
-        floor = f"floor={self.floor:.12g}"
+        floor = join_settings({"floor": self.floor})
         return f"{inner[:-1]},{floor})" if inner.endswith(")") else f"{inner}({floor})"
 
     def __repr__(self) -> str:
-        return f"ExplorationFloor({self.algorithm!r}, floor={self.floor!r})"
+        return f"ExplorationFloor({self.algorithm!r}, floor={plain(self.floor)!r})"
 
 
 @implements(restore, FloorAgent)

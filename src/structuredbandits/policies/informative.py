@@ -20,7 +20,7 @@ from structuredbandits._compiled import by_type, inline, kernel
 from structuredbandits.confidence.box import PLAUSIBLE, Box, Memory, box_of
 from structuredbandits.confidence.tables import BoxTables
 from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.algorithm import require_positive
+from structuredbandits.policies.algorithm import plain, require_positive
 from structuredbandits.policies.metrics import differential_entropy, entropy, variance
 from structuredbandits.policies.protocol import Moment
 
@@ -91,7 +91,7 @@ def _agent_class(metric: str | Metric) -> type:
     return _OWN[metric]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Informative:
     """When and how to choose an informative arm.
 
@@ -121,6 +121,10 @@ class Informative:
                 f"there is no informativeness metric {self.metric!r}; "
                 f"use one of {', '.join(_NAMED)}, or a function of (values, weights, tolerance)."
             )
+
+    def __repr__(self) -> str:
+        metric = repr(self.metric) if isinstance(self.metric, str) else self.metric.__name__
+        return f"Informative(metric={metric}, gamma={plain(self.gamma)!r}, d={plain(self.d)!r})"
 
     @property
     def suffix(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from structuredbandits.confidence.plausible import ConfidenceSet
 from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward
 from structuredbandits.policies import state
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
-from structuredbandits.policies.competitive import candidate_arms
+from structuredbandits.policies.arguments import allowed_arms, arm_with_reward, read_horizon
 from structuredbandits.policies.frame import bind
 from structuredbandits.policies.protocol import moment_at
 from structuredbandits.policies.steps import (
@@ -42,6 +42,7 @@ class Policy:
     Examples
     --------
     >>> from structuredbandits.policies.classical.ucb import UCB
+    >>> from structuredbandits.policies.competitive import Competitive
     >>> structure = Structure.from_table([[1.0, 0.0], [0.0, 2.0]], arms=["a", "b"], sigma=0.1)
     >>> policy = Competitive(UCB(), structure, seed=7)
     >>> policy.update("a", 1.02)
@@ -60,20 +61,23 @@ class Policy:
         horizon: int | None = None,
         history: Iterable[tuple[str | int, float]] = (),
     ) -> None:
-        if horizon is not None and horizon < 1:
-            raise InvalidInput(f"the horizon is {horizon!r}; give at least 1 round, or None.")
+        if not isinstance(structure, Structure):
+            raise InvalidInput(
+                f"{structure!r} is no structure; make one, for example with Structure.from_table."
+            )
+        rounds = read_horizon(horizon)
         algorithm.check(structure)
         self.algorithm = algorithm
         self.structure = structure
         self.generator = new_generator(seed)
         self.block = new_block(structure.sigma)
-        self.clock = np.array([0, 0, horizon or 0], dtype=np.int64)
+        self.clock = np.array([0, 0, rounds], dtype=np.int64)
         self.memory = algorithm.memory(structure)
         self._foreign: Any = copy.deepcopy(getattr(algorithm, "foreign", None))
         self._prepare(_FIRST_ROUNDS)
         self._restore()
-        for arm, reward in history:
-            self.update(arm, reward)
+        for row in history:
+            self.update(*arm_with_reward(row))
 
     def _prepare(self, rounds: int) -> None:
         """Make what compiled code needs, good for so many rounds."""
@@ -103,7 +107,7 @@ class Policy:
         arms
             The arms that are allowed in this call; all if None.
         """
-        allowed = self._everything if arms is None else self._allowed(arms)
+        allowed = self._everything if arms is None else allowed_arms(self.structure, arms)
         self._make_room()
         if self._foreign is not None:
             return self._pull_foreign(allowed)
@@ -123,9 +127,9 @@ class Policy:
         position = self._position(arm)
         value = self._reward(reward)
         self._make_room()
-        self._learn(self._frame, position, value)
-        if self._foreign is not None:
+        if self._foreign is not None:  # first: if it refuses the reward, nothing has changed here
             self._foreign.update(self._names[position], value)
+        self._learn(self._frame, position, value)
 
     def _position(self, arm: str | int) -> int:
         position = self._positions.get(arm) if isinstance(arm, str) else None
@@ -145,12 +149,6 @@ class Policy:
             )
         return self._sign * value
 
-    def _allowed(self, arms: Iterable[str | int]) -> np.ndarray:
-        positions = sorted({self._position(arm) for arm in arms})
-        if not positions:
-            raise InvalidInput("no arm is allowed; name at least one, or leave arms out for all.")
-        return np.array(positions, dtype=np.int64)
-
     def _make_room(self) -> None:
         """Tables that depend on the round are made for some rounds, and doubled when used up."""
         if self._calls_left == 0:
@@ -163,14 +161,20 @@ class Policy:
     def _pull_foreign(self, allowed: np.ndarray) -> str:
         from structuredbandits.policies.foreign import candidates_for
 
+        generator, registers = self.generator.bit_generator.state, self.memory.integers.copy()
         candidates = candidates_for.variant(self.agent)(self._frame, allowed)
         names = [self._names[arm] for arm in candidates]
-        chosen = names[0] if len(names) == 1 else self._foreign.pull(names)
-        if chosen not in names:
-            raise InvalidPolicy(
-                f"{type(self._foreign).__name__}.pull chose {chosen!r}, which is not among the "
-                f"arms it was given, {names!r}; it must return one of them."
-            )
+        try:
+            chosen = names[0] if len(names) == 1 else self._foreign.pull(names)
+            if chosen not in names:
+                raise InvalidPolicy(
+                    f"{type(self._foreign).__name__}.pull chose {chosen!r}, which is not among "
+                    f"the arms it was given, {names!r}; it must return one of them."
+                )
+        except BaseException:  # the decision was not made: take back what it used up
+            self.generator.bit_generator.state = generator
+            self.memory.integers[...] = registers
+            raise
         self.clock[DECIDED] += 1
         self.block[5, self._positions[chosen]] += 1.0
         return str(chosen)
@@ -211,7 +215,7 @@ class Policy:
 
         Exact for deterministic indices (ties are shared), by quadrature for Thompson sampling.
         """
-        allowed = self._everything if arms is None else self._allowed(arms)
+        allowed = self._everything if arms is None else allowed_arms(self.structure, arms)
         self._make_room()
         shares = self.algorithm.probabilities(self.snapshot(), allowed)
         if shares is None:
@@ -285,9 +289,3 @@ class Policy:
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # two runs never share their state
-
-
-def competitive_within(policy: Policy, arms: Sequence[str | int]) -> tuple[str, ...]:
-    """The competitive arms of a policy when only some arms are allowed."""
-    candidates = candidate_arms(policy.agent, policy.memory, policy.block, policy._allowed(arms))
-    return tuple(policy.structure.arms[arm] for arm in candidates)

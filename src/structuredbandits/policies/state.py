@@ -57,9 +57,9 @@ def resume(cls: type[_Policy], structure: Structure, saved: dict[str, Any]) -> _
         policy = cls(algorithm_from_dict(saved["policy"]), structure)
         for name, row in _STORED_ROWS.items():
             policy.block[row] = _numbers(saved, name, structure.n_arms)
-        policy.clock[:] = np.array(saved["clock"], dtype=np.int64)
+        policy.clock[:] = _clock(saved, int(policy.block[0].sum()))
         policy.generator.bit_generator.state = saved["generator"]
-        empty_rounds = int(saved["empty_rounds"])
+        empty_rounds = _whole("empty_rounds", saved["empty_rounds"])
     except (KeyError, TypeError, ValueError) as problem:
         if isinstance(problem, InvalidPolicy):
             raise
@@ -79,7 +79,23 @@ def _numbers(saved: dict[str, Any], name: str, n_arms: int) -> np.ndarray:
         raise ValueError(f"{name} must be {n_arms} finite numbers")
     if name != "sums" and (values < 0).any():
         raise ValueError(f"{name} must not be negative")
+    if name in ("counts", "pending") and (values != np.floor(values)).any():
+        raise ValueError(f"{name} must be whole numbers")
     return values
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} must be a whole number from 0 on")
+    return value
+
+
+def _clock(saved: dict[str, Any], received: int) -> list[int]:
+    """Rewards received, decisions made and the horizon; the first must agree with the counts."""
+    clock = [_whole("each number of clock", value) for value in saved["clock"]]
+    if len(clock) != 3 or clock[0] != received:
+        raise ValueError(f"clock must be three numbers, of which the first is {received}")
+    return clock
 
 
 assert len(_STORED_ROWS) < ROWS

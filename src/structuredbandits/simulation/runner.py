@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -71,8 +71,14 @@ def simulate(
     structure, world, own_thetas, own_horizon = _read_problem(problem, environment)
     rounds = _read_count("horizon", own_horizon if horizon is None else horizon)
     n_runs = _read_count("runs", runs)
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+    if not _whole(seed) or seed < 0:
         raise InvalidInput(f"the seed is {seed!r}; give a whole number from 0 on.")
+    if not _whole(n_jobs) or n_jobs == 0:
+        raise InvalidInput(
+            f"n_jobs is {n_jobs!r}; give the number of workers, or -1 for all cores."
+        )
+    if progress not in get_args(Mode):
+        raise InvalidInput(f"progress is {progress!r}; give 'auto', 'lines' or 'off'.")
     algorithms = _read_policies(policies, structure)
     thetas = _read_thetas(theta, own_thetas, world)
     marks = _read_checkpoints(checkpoints, rounds)
@@ -140,6 +146,11 @@ def _read_problem(
         world = Gaussian(problem) if environment is None else environment
         _check_arms(problem, world)
         return problem, world, (), None
+    if not isinstance(problem, Problem):
+        raise InvalidInput(
+            f"{problem!r} is no problem; give a structure, a problem or the name of one, for "
+            "example 'three-arms'."
+        )
     world = problem.environment if environment is None else environment
     _check_arms(problem.structure, world)
     return problem.structure, world, tuple(problem.thetas), problem.horizon
@@ -153,10 +164,14 @@ def _check_arms(structure: Structure, environment: Environment) -> None:
         )
 
 
+def _whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def _read_count(name: str, value: int | None) -> int:
     if value is None:
         raise InvalidInput(f"a bare structure has no {name}; give one, for example {name}=10_000.")
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+    if not _whole(value) or value < 1:
         raise InvalidInput(f"{name} is {value!r}; give a whole number of at least 1.")
     return int(value)
 
@@ -167,8 +182,9 @@ def _read_policies(
     if isinstance(policies, str) and policies.strip().lower() == "all":
         fitting, _ = applicable(structure, policy_names())
         return [make_algorithm(name) for name in fitting]
-    chosen = [policies] if isinstance(policies, (str, Algorithm)) else list(policies)
-    algorithms = [make_algorithm(policy) for policy in chosen]
+    if isinstance(policies, (str, Algorithm)) or not isinstance(policies, Iterable):
+        policies = [policies]
+    algorithms = [make_algorithm(policy) for policy in policies]
     if not algorithms:
         raise InvalidPolicy("no policy was given; name at least one, for example 'ucb-c'.")
     labels = [algorithm.label for algorithm in algorithms]
@@ -203,18 +219,26 @@ def _read_checkpoints(checkpoints: int | str | Sequence[int], horizon: int) -> t
     if isinstance(checkpoints, str):
         if checkpoints != "log":
             raise InvalidInput(f"checkpoints is {checkpoints!r}; give a number, 'log' or rounds.")
-        marks = np.unique(np.geomspace(1, horizon, DEFAULT_CHECKPOINTS).round().astype(int))
-    elif isinstance(checkpoints, (int, np.integer)):
-        number = _read_count("checkpoints", checkpoints)
-        marks = np.unique(np.linspace(0, horizon, number + 1)[1:].round().astype(int))
+        marks = np.geomspace(1, horizon, DEFAULT_CHECKPOINTS).round()
+    elif isinstance(checkpoints, Iterable):
+        marks = _read_rounds(list(checkpoints), horizon)
     else:
-        marks = np.unique(np.asarray(checkpoints, dtype=int))
-    marks = marks[marks > 0]
-    if marks.size == 0 or marks[-1] > horizon:
-        raise InvalidInput(f"checkpoints must lie between round 1 and the horizon {horizon}.")
-    if marks[-1] != horizon:
-        marks = np.append(marks, horizon)
-    return tuple(int(mark) for mark in marks)
+        number = _read_count("checkpoints", checkpoints)
+        marks = np.linspace(0, horizon, number + 1).round()
+    rounds = {int(mark) for mark in marks} - {0} | {horizon}
+    return tuple(sorted(rounds))
+
+
+def _read_rounds(rounds: list[Any], horizon: int) -> np.ndarray:
+    for value in rounds:
+        if not _whole(value) or not 1 <= value <= horizon:
+            raise InvalidInput(
+                f"checkpoint {value!r} is no round; give whole numbers from 1 to the horizon "
+                f"{horizon}."
+            )
+    if not rounds:
+        raise InvalidInput("there is no checkpoint; give at least one round, or their number.")
+    return np.array(rounds)
 
 
 def _check_unit_rewards(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.algorithm import is_number
 from structuredbandits.policies.index import IndexAlgorithm
 from structuredbandits.policies.protocol import implements, index
 
@@ -38,7 +39,7 @@ class BayesUCB(IndexAlgorithm):
     name: ClassVar[str] = "bayes-ucb"
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.c) and self.c >= 0):
+        if not (is_number(self.c) and self.c >= 0):
             raise InvalidPolicy(f"BayesUCB needs c >= 0, not {self.c!r}; the authors advise c=0.")
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> BayesUCBAgent:

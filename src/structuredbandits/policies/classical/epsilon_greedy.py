@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.algorithm import Algorithm, Snapshot
+from structuredbandits.policies.algorithm import Algorithm, Snapshot, is_number
 from structuredbandits.policies.index import indices, share_of_ties
 from structuredbandits.policies.protocol import choose, implements, index
 
@@ -48,12 +48,12 @@ class EpsilonGreedy(Algorithm):
     classical: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.epsilon <= 1.0:
+        if not (is_number(self.epsilon) and 0.0 <= self.epsilon <= 1.0):
             raise InvalidPolicy(
                 f"EpsilonGreedy needs epsilon between 0 and 1, not {self.epsilon!r}; "
                 "0.1 is a common choice."
             )
-        if self.decay is not None and not self.decay > 0.0:
+        if self.decay is not None and not (is_number(self.decay) and self.decay > 0.0):
             raise InvalidPolicy(
                 f"EpsilonGreedy needs decay > 0, not {self.decay!r}; leave it out for a constant "
                 "epsilon."

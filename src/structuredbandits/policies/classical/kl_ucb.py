@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from structuredbandits._compiled import inline
 from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.algorithm import is_number
 from structuredbandits.policies.index import IndexAlgorithm
 from structuredbandits.policies.protocol import implements, index
 
@@ -29,7 +30,7 @@ class BernoulliAgent(NamedTuple):
 
 
 def _require_nonnegative(algorithm: str, c: float) -> None:
-    if not (math.isfinite(c) and c >= 0):
+    if not (is_number(c) and c >= 0):
         raise InvalidPolicy(f"{algorithm} needs c >= 0, not {c!r}; the paper's figures use c=0.")
 
 

@@ -1,0 +1,59 @@
+"""What callers give to a run, checked before anything changes: arms, horizons, rows of a history.
+
+This module knows structures and errors. It must not know algorithms or their state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from structuredbandits.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from structuredbandits.structure import Structure
+
+
+def allowed_arms(structure: Structure, arms: Iterable[str | int] | None) -> np.ndarray:
+    """Positions of the allowed arms, ascending and each once: (allowed,) int64.
+
+    Examples
+    --------
+    >>> from structuredbandits.structure import Structure
+    >>> structure = Structure.from_table([[1, 2, 3]], arms=["a", "b", "c"], sigma=1)
+    >>> allowed_arms(structure, ["c", 0, "c"])
+    array([0, 2])
+    """
+    if arms is None:
+        return np.arange(structure.n_arms)
+    if isinstance(arms, str) or not isinstance(arms, Iterable):
+        raise InvalidInput(f"arms is {arms!r}; give a list of arms, for example [{arms!r}].")
+    positions = sorted({structure.arm_index(arm) for arm in arms})
+    if not positions:
+        raise InvalidInput("no arm is allowed; name at least one, or leave arms out for all.")
+    return np.array(positions, dtype=np.int64)
+
+
+def read_horizon(horizon: int | None) -> int:
+    """The number of rounds, 0 if it is not known."""
+    if horizon is None:
+        return 0
+    whole = isinstance(horizon, (int, np.integer)) and not isinstance(horizon, bool)
+    if not whole or horizon < 1:
+        raise InvalidInput(
+            f"the horizon is {horizon!r}; give a whole number of at least 1 round, or None."
+        )
+    return int(horizon)
+
+
+def arm_with_reward(row: Any) -> tuple[str | int, float]:
+    """A row of a history."""
+    try:
+        arm, reward = row
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"the history holds {row!r}; give rows of an arm and its reward."
+        ) from None
+    return arm, reward
