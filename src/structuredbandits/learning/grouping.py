@@ -17,6 +17,7 @@ from structuredbandits.learning.logs import read_numbers
 if TYPE_CHECKING:
     import pandas as pd
 
+NO_ROWS = "the log has no rows; give one with at least one reward of every arm."
 # Partial tables are merged when there are so many of them: memory stays that of the cells.
 _MERGE_EVERY = 16
 
@@ -59,12 +60,12 @@ EXAMPLE = "example"
 def group_frames(frames: Iterable[pd.DataFrame], columns: Columns) -> pd.DataFrame:
     """Return the raw table of cells of a log given in pieces."""
     parts: list[pd.DataFrame] = []
-    for frame in frames:
+    for frame in filter(len, frames):
         parts.append(group_frame(frame, columns))
         if len(parts) >= _MERGE_EVERY:
             parts = [merge(parts, columns)]
     if not parts:
-        raise InvalidInput("the log has no rows; give one with at least one reward of every arm.")
+        raise InvalidInput(NO_ROWS)
     return merge(parts, columns)
 
 

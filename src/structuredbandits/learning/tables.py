@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from structuredbandits.errors import FileError, InvalidInput
-from structuredbandits.learning.grouping import EXAMPLE, MOMENTS, SUMS, Columns, key_names
+from structuredbandits.learning.grouping import EXAMPLE, MOMENTS, NO_ROWS, SUMS, Columns, key_names
 from structuredbandits.learning.logs import (
     MISSING_TEXTS,
     Files,
@@ -103,7 +103,7 @@ def group_table(table: Any, columns: Columns, reporter: Reporter) -> pd.DataFram
     raw.loc[empty, ["weight", "squared_weight", "mean", "deviations"]] = 0.0
     raw.loc[empty, "low"], raw.loc[empty, "high"] = np.inf, -np.inf
     if not len(raw):
-        raise InvalidInput("the log has no rows; give one with at least one reward of every arm.")
+        raise InvalidInput(NO_ROWS)
     return raw
 
 
