@@ -1,0 +1,155 @@
+"""The command `structuredbandits`: its subcommands, and how everything that goes wrong is told.
+
+This module knows how the commands end. It must not know what they do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from structuredbandits._version import __version__
+from structuredbandits.cli.evaluate import EVALUATE_EXAMPLES, evaluate
+from structuredbandits.cli.examples import examples
+from structuredbandits.cli.learn import LEARN_EXAMPLES, learn
+from structuredbandits.cli.policies import policies
+from structuredbandits.cli.problems import problems
+from structuredbandits.cli.simulate import EXAMPLES, simulate
+from structuredbandits.cli.sweep import SWEEP_EXAMPLES, sweep
+from structuredbandits.errors import Interrupted, StructuredBanditsError, StructureWarning
+
+NAME = "structuredbandits"
+# Longer only if somebody fed us a file in place of a name.
+_LONGEST_LINE = 800
+_OK, _NO_READER, _BAD_INPUT, _INTERRUPTED = 0, 1, 2, 130
+# Typer's class of all complaints about options and arguments: its module differs by release.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name=NAME,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        f"{NAME} problems",
+        f"{NAME} simulate three-arms",
+        f'{NAME} simulate movielens --theta "18-24 artist" --out results',
+    ),
+)
+app.command(epilog=EXAMPLES)(simulate)
+app.command(epilog=SWEEP_EXAMPLES)(sweep)
+app.command(epilog=LEARN_EXAMPLES)(learn)
+app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
+app.command()(problems)
+app.command()(policies)
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """Choose well among arms whose rewards all depend on one thing that you cannot see.
+
+    Simulate bandit policies on an embedded problem or on a structure of your own, and see what
+    knowing the structure is worth.
+    """
+    if version:
+        print(f"{NAME} {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process.
+
+    Exit codes: 0 done, 1 nobody reads the output any more, 2 bad input (one sentence on the
+    error stream), 130 interrupted.
+    """
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show θ must not end a simulation.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            warnings.simplefilter("always", StructureWarning)
+            code = typer.main.get_command(app).main(
+                args=list(arguments), prog_name=NAME, standalone_mode=False
+            )
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output left, as in `... | head`. What is still in the buffer must go
+        # somewhere when Python closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _NO_READER
+    except Exception as error:
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        return _complain(sentence)
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    return _interrupted() if code == _INTERRUPTED else int(code or _OK)
+
+
+def _sentence(error: Exception) -> str | None:
+    """What to say about an error that is not a mistake of ours; None if it is one."""
+    if isinstance(error, Interrupted | typer.Abort):
+        return ""
+    if isinstance(error, StructuredBanditsError):
+        return str(error)
+    if isinstance(error, _UsageError):
+        return _usage(error)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; give fewer --runs or a shorter --horizon."
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror or error}."
+    return None
+
+
+def _usage(error: Any) -> str:
+    path = getattr(error.ctx, "command_path", NAME)
+    return f"{error.format_message().rstrip('.')} (see '{path} --help')."
+
+
+def _complain(sentence: str) -> int:
+    if not sentence:
+        return _interrupted()
+    # The rest of a half-printed table must not come after the reason.
+    _try_to_flush(sys.stdout)
+    line = " ".join(sentence.split())
+    if len(line) > _LONGEST_LINE:
+        half = _LONGEST_LINE // 2
+        line = f"{line[:half]} ... {line[-half:]}"
+    print(f"error: {line}", file=sys.stderr)
+    return _BAD_INPUT
+
+
+def _interrupted() -> int:
+    print("interrupted", file=sys.stderr)
+    return _INTERRUPTED
+
+
+def _try_to_flush(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _show_warning(message: Warning | str, *_details: Any, **_more: Any) -> None:
+    print(f"warning: {message}", file=sys.stderr)

@@ -1,0 +1,154 @@
+"""`structuredbandits simulate`: policies on a problem, as a table, a picture and files.
+
+This module knows the options and the order of the work. It must not know how regret is measured.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from structuredbandits.cli.examples import examples
+
+if TYPE_CHECKING:
+    from structuredbandits.cli.choices import Policies, Target
+    from structuredbandits.simulation import Results
+
+
+def whole_number(text: str | int) -> int:
+    """Read a whole number; 10_000 and 1e4 are ones, too."""
+    try:
+        number = float(text) if "e" in str(text).lower() else int(text)
+        if number == int(number):
+            return int(number)
+    except (ValueError, OverflowError):
+        pass
+    raise typer.BadParameter(f"{text!r} is not a whole number, such as 100.")
+
+
+_COMMAND = "structuredbandits simulate"
+EXAMPLES = examples(
+    f"{_COMMAND} three-arms",
+    f"{_COMMAND} three-arms --theta 0.5,2.6 --policies ucb,ucb-c",
+    f"{_COMMAND} linear --theta 0.9,0.9 --theta 0.5,0.5",
+    f'{_COMMAND} movielens --theta "18-24 artist" --out results',
+    f'{_COMMAND} dose --policies "ts,ts-c,ucb-c(alpha=2)"',
+    f"{_COMMAND} shop.structure --policies all --runs 20",
+)
+
+
+def simulate(
+    problem: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROBLEM",
+            show_default=False,
+            help="The name of an embedded problem (see 'structuredbandits problems') or a "
+            ".structure file.",
+        ),
+    ],
+    policies: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Policies, with commas between (see 'structuredbandits policies'), or 'all'.",
+        ),
+    ] = "ucb,ucb-s,ucb-c,ts,ts-c",
+    theta: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="θ",
+            show_default="the problem's own",
+            help="The hidden parameter: a number (0.5), a vector (0.9,0.2), or a label or a part "
+            "of one (18-24 artist). Several: repeat the option, or put semicolons between (commas "
+            "will do if θ is no vector).",
+        ),
+    ] = None,
+    horizon: Annotated[
+        int | None,
+        typer.Option(
+            metavar="T",
+            parser=whole_number,
+            show_default="the problem's own",
+            help="Rounds in a run.",
+        ),
+    ] = None,
+    runs: Annotated[
+        int,
+        typer.Option(metavar="N", parser=whole_number, help="Runs of every policy at every θ."),
+    ] = 100,
+    seed: Annotated[
+        int, typer.Option(metavar="N", parser=whole_number, help="Equal seeds give equal results.")
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            show_default=False,
+            help="Also write a picture, two tables (CSV) and all runs (Parquet) to this folder.",
+        ),
+    ] = None,
+    n_jobs: Annotated[
+        int,
+        typer.Option(
+            metavar="N", parser=whole_number, help="Threads that simulate; -1 for all cores."
+        ),
+    ] = 1,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON in place of the table.")
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Print no progress and no table: only errors, or JSON."),
+    ] = False,
+) -> None:
+    """Simulate policies on a problem and compare their regret.
+
+    Regret is the reward lost to somebody who knows the best arm from the start. In each run all
+    policies meet the same luck.
+    """
+    from structuredbandits.cli import choices
+
+    target = choices.read_target(problem, theta or [], horizon)
+    named = choices.read_policies(policies, target)
+    choices.check_size(target, named, runs)
+    choices.check_workers(n_jobs)
+    settings = {"runs": runs, "seed": seed, "n_jobs": n_jobs}
+    results, files = _work(target, named, settings, out, progress=not quiet)
+    if as_json:
+        from structuredbandits.cli.display import print_json
+        from structuredbandits.cli.report import as_plain_data
+
+        print_json(as_plain_data(target, results, named.left_out, files))
+    elif not quiet:
+        from structuredbandits.cli.report import print_report
+
+        print_report(target, results, named.left_out, files)
+
+
+def _work(
+    target: Target, policies: Policies, settings: dict[str, Any], out: Path | None, progress: bool
+) -> tuple[Results, list[Path]]:
+    from structuredbandits.cli.folder import whole_folder
+    from structuredbandits.simulation import simulate as run
+
+    def do() -> Results:
+        return run(
+            target.source,
+            policies.names,
+            list(target.thetas),
+            horizon=target.horizon,
+            progress="lines" if progress else "off",
+            **settings,
+        )
+
+    if out is None:
+        return do(), []
+    from structuredbandits.cli.report import write_files
+
+    with whole_folder(out) as folder:
+        results = do()
+        names = write_files(results, folder)
+    return results, [out / name for name in names]

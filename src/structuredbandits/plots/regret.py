@@ -1,0 +1,215 @@
+"""Mean regret against the round: one panel a θ, each curve named where it ends.
+
+This module knows results that are already there. It must not know how they were simulated.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from structuredbandits.plots import style
+from structuredbandits.plots.titles import theta_title
+
+if TYPE_CHECKING:
+    from structuredbandits.simulation import Results
+
+# In inches: the plain part of a panel, and the room around it for numbers, titles and names.
+_WIDTH, _HEIGHT = 3.4, 2.6
+_LEFT, _BELOW, _ABOVE = 0.95, 0.62, 0.4
+_HEAD = 0.42
+_MOST_COLUMNS = 4
+_POINTS_PER_INCH = 72.0
+# From the end of a curve to its name, in points.
+_LEADER = 14.0
+_LINE_HEIGHT = 1.2
+_MARKS_PER_CURVE = 6
+
+
+class _Layout(NamedTuple):
+    """Where the panels are, in inches."""
+
+    rows: int
+    columns: int
+    panel: tuple[float, float]
+    cell: tuple[float, float]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the whole figure."""
+        return self.columns * self.cell[0], self.rows * self.cell[1] + _HEAD
+
+    def place(self, number: int) -> tuple[float, float, float, float]:
+        """Left, bottom, width and height of a panel, as shares of the figure."""
+        row, column = divmod(number, self.columns)
+        width, height = self.size
+        return (
+            (column * self.cell[0] + _LEFT) / width,
+            ((self.rows - 1 - row) * self.cell[1] + _BELOW) / height,
+            self.panel[0] / width,
+            self.panel[1] / height,
+        )
+
+
+def regret_plot(results: Results) -> Figure:
+    """Draw the mean regret of every policy with its 95 % band, a panel a θ.
+
+    Parameters
+    ----------
+    results
+        What `simulate` found.
+
+    Returns
+    -------
+    Figure
+        A figure that belongs to no window; `save` writes it.
+
+    Examples
+    --------
+    >>> from structuredbandits.simulation import simulate
+    >>> results = simulate("three-arms", ["ucb", "ucb-c"], theta=[0.5, 2.6], horizon=50, runs=3)
+    >>> len(regret_plot(results).axes)
+    2
+    """
+    layout = _layout(len(results.thetas), results.policies)
+    drawn = style.figure(*layout.size)
+    for number in range(len(results.thetas)):
+        axes = drawn.add_axes(layout.place(number))
+        _draw_curves(axes, results, number)
+        text = theta_title(results.thetas[number])
+        fitting = _shortened(text, style.TITLE_SIZE, layout.cell[0] - _LEFT)
+        # What stands between two dollars would be read as a formula.
+        style.title(axes, fitting.replace("$", r"\$"))
+        if number % layout.columns == 0:
+            axes.set_ylabel("regret")
+        if number + layout.columns >= len(results.thetas):
+            axes.set_xlabel("round")
+        _name_curves(axes, results, number, layout.panel[1])
+    width, height = layout.size
+    drawn.text(
+        0.18 / width,
+        1 - 0.12 / height,
+        _heading(results),
+        fontsize=style.TITLE_SIZE,
+        color=style.INK,
+        va="top",
+        fontweight="bold",
+        parse_math=False,
+    )
+    return drawn
+
+
+def _layout(panels: int, policies: Sequence[str]) -> _Layout:
+    # Up to three in a row, four as a square, more in rows of at most four.
+    columns = panels if panels <= 3 else min(_MOST_COLUMNS, math.ceil(math.sqrt(panels)))
+    names = _LEADER + max(_text_width(policy, style.LABEL_SIZE) for policy in policies)
+    # Room for all names one below the other, however many there are.
+    tall = len(policies) * _LINE_HEIGHT * style.LABEL_SIZE / _POINTS_PER_INCH
+    panel = (_WIDTH, max(_HEIGHT, tall))
+    cell = (_LEFT + panel[0] + names / _POINTS_PER_INCH + 0.1, _BELOW + panel[1] + _ABOVE)
+    return _Layout(math.ceil(panels / columns), columns, panel, cell)
+
+
+def _text_width(text: str, size: float) -> float:
+    """How wide a text is, in points, with a little to spare for the rounding of its letters."""
+    with warnings.catch_warnings():
+        # A letter that the font lacks becomes a box, which has a width, too.
+        warnings.simplefilter("ignore", UserWarning)
+        return 1.03 * float(TextPath((0, 0), text.replace("$", "S"), size=size).get_extents().x1)
+
+
+def _shortened(text: str, size: float, inches: float) -> str:
+    """The text, or its beginning and its end if it is too wide."""
+    share = inches * _POINTS_PER_INCH / max(_text_width(text, size), 1.0)
+    if share >= 1:
+        return text
+    # Letters differ in width, so a few are left out to be safe.
+    half = max(1, int(0.46 * share * len(text)))
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def _heading(results: Results) -> str:
+    name = "" if results.problem is None else f"{results.problem}: "
+    number = len(results.policies)
+    whose = f"regret of {number} policies" if number > 1 else f"regret of {results.policies[0]}"
+    runs = f"mean of {results.runs:,} runs, 95 % band" if results.runs > 1 else "one run"
+    return f"{name}{whose} ({runs})"
+
+
+def _draw_curves(axes: Axes, results: Results, number: int) -> None:
+    """All policies at one θ, from the origin, where every regret begins."""
+    rounds = np.concatenate(([0], results.rounds))
+    means = np.pad(results.mean()[:, number], ((0, 0), (1, 0)))
+    low, high = (np.pad(side[:, number], ((0, 0), (1, 0))) for side in results.band())
+    step = max(1, len(rounds) // _MARKS_PER_CURVE)
+    for i, policy in enumerate(results.policies):
+        look = style.look_of(policy)
+        axes.plot(
+            rounds,
+            means[i],
+            color=look.colour,
+            linestyle=look.line,
+            linewidth=style.LINE_WIDTH,
+            marker=look.marker or None,
+            markevery=(i % step, step),
+            markersize=5,
+            label=policy,
+            clip_on=False,
+        )
+        if results.runs > 1:
+            axes.fill_between(
+                rounds, low[i], high[i], color=look.colour, alpha=0.2, linewidth=0, zorder=1
+            )
+    top = max(means.max(), np.nanmax(high)) if results.runs > 1 else means.max()
+    axes.set_xlim(0, results.horizon)
+    axes.set_ylim(0, 1.03 * top if top > 0 else 1.0)
+    axes.set_xticks([0, results.horizon // 2, results.horizon])
+    axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(_with_commas))
+    axes.grid(axis="y", color=style.PALE, linewidth=0.5, alpha=0.6)
+    axes.set_axisbelow(True)
+
+
+def _with_commas(value: float, _position: int | None = None) -> str:
+    return f"{value:,.10g}"
+
+
+def _name_curves(axes: Axes, results: Results, number: int, height: float) -> None:
+    """Write each policy's name beside the end of its curve, moved up or down if they overlap."""
+    ends = results.mean()[:, number, -1] / axes.get_ylim()[1]
+    least = _LINE_HEIGHT * style.LABEL_SIZE / _POINTS_PER_INCH / height
+    half = least / 2
+    for policy, end, place in zip(
+        results.policies, ends, style.spread(ends, least, half, 1 - half), strict=True
+    ):
+        look = style.look_of(policy)
+        axes.annotate(
+            policy,
+            xy=(1.0, float(end)),
+            xycoords="axes fraction",
+            xytext=(_LEADER, (place - end) * height * _POINTS_PER_INCH),
+            textcoords="offset points",
+            va="center",
+            fontsize=style.LABEL_SIZE,
+            color=look.colour,
+            annotation_clip=False,
+            parse_math=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": look.colour,
+                "linewidth": 0.8,
+                "shrinkA": 1,
+                "shrinkB": 2,
+                "relpos": (0.0, 0.5),
+                "patchA": None,  # or a steep line would stop above the name
+            },
+        )

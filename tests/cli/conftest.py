@@ -1,0 +1,42 @@
+"""The command line as a function, and as a process of its own."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from structuredbandits.cli.app import run
+
+COMMAND = [sys.executable, "-c", "from structuredbandits.cli import main; main()"]
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Run the command line in this process."""
+
+    def run_here(*arguments: str) -> Ended:
+        capsys.readouterr()
+        code = run(arguments)
+        return Ended(code, *capsys.readouterr())
+
+    return run_here
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Start the command line as a process in an empty folder."""
+
+    def run_elsewhere(*arguments: str, **settings: object) -> subprocess.Popen[str]:
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": tmp_path}
+        return subprocess.Popen([*COMMAND, *arguments], text=True, **(options | settings))
+
+    return run_elsewhere
