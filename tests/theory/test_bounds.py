@@ -149,6 +149,9 @@ def test_thompson_sampling_with_two_arms() -> None:
     assert not other.vacuous
     assert other == thompson_pulls(10_000, 0.89, 0.59, 3.0)
     assert report.thompson_bound(100)["2"].vacuous
+    printed = analyze(structure, 0, horizon=10_000)
+    assert "TS-C with a Beta prior" in str(printed)
+    assert printed.to_dict()["thompson_bound"]["2"]["bounded"] is False
     with pytest.raises(InvalidInput, match="two arms"):
         analyze(load_structure("three-arms"), 1).thompson_bound(100)
 
@@ -209,3 +212,20 @@ def test_the_criterion_refuses_other_shapes() -> None:
         share_above_fair([[[1, 2], [3, 4]]], rounds=[3, 7, 9])
     with pytest.raises(InvalidInput, match="counts"):
         share_above_fair([[[-1, 2]]])
+
+
+def test_the_table_has_the_same_bounds_as_single_answers() -> None:
+    for structure in (
+        Structure.from_table(SMALL, sigma=[0.1, 0.2, 0.3]),
+        Structure.from_bounds(SMALL, np.add(SMALL, 0.3), sigma=0.01, minimize=True),
+        load_structure("three-arms", points=7, sound=True).with_(sigma=0.01),
+    ):
+        table = analyze(structure, alpha=4.0)
+        found = table.regret_bounds(2_000)
+        assert len(found) == len(table)
+        for theta, bound in zip(structure.parameters, found, strict=True):
+            single = table.at(theta).regret_bound(2_000)
+            # A table of cells does not know the means within them as a single answer does.
+            assert bound.regret >= single.regret - 1e-9
+            if structure.model is None:
+                assert bound == single

@@ -1,9 +1,9 @@
 """The theory is fast enough to be asked about everything.
 
-The limits are several times what it takes.
+The limits are several times what it takes, in time of the processor: others may use it, too.
 """
 
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 
@@ -20,21 +20,21 @@ def large(means: np.ndarray) -> Structure:
 def test_all_of_ten_thousand_theta_and_one_lower_bound() -> None:
     generator = np.random.Generator(np.random.PCG64(0))
     structure = large(generator.normal(size=(10_000, 18)))
-    start = perf_counter()
+    start = process_time()
     table = analyze(structure)
-    assert perf_counter() - start < 2.0
+    assert process_time() - start < 2.0
     i = int(np.flatnonzero(table.optimal[:, 0])[0])
     lower_bound(structure, i)  # imports the solver
-    start = perf_counter()
+    start = process_time()
     assert lower_bound(structure, i).value > 0
-    assert perf_counter() - start < 0.5
+    assert process_time() - start < 0.5
 
 
 def test_ten_thousand_theta_of_an_interval() -> None:
     generator = np.random.Generator(np.random.PCG64(0))
     walks = generator.normal(size=(10_000, 18)).cumsum(axis=0) / 50
     structure = Structure.from_table(walks, Interval(0, 1, points=10_000), sigma=1.0)
-    start = perf_counter()
+    start = process_time()
     table = analyze(structure)
-    assert perf_counter() - start < 2.0
+    assert process_time() - start < 2.0
     assert table.C.max() > 3

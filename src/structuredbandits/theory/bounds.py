@@ -53,6 +53,18 @@ class ThompsonBound(NamedTuple):
     """True if the number of pulls stays bounded as the horizon grows."""
 
 
+class Situation(NamedTuple):
+    """What the theorems need to know about one θ, one entry an arm."""
+
+    optimal: tuple[bool, ...]
+    epsilon: tuple[float, ...]
+    least_gaps: tuple[float, ...]
+    """The smallest gaps that are possible; with exact means the gaps."""
+    most_gaps: tuple[float, ...]
+    """The largest gaps that are possible."""
+    sigma: tuple[float, ...]
+
+
 def check_horizon(horizon: object) -> int:
     """Return a horizon that is a whole number from 1 on; refuse any other."""
     whole = isinstance(horizon, int | np.integer) and not isinstance(horizon, bool)
@@ -170,6 +182,36 @@ def competitive_pulls(horizon: int, arms: int, gap: float, alpha: float, sigma: 
         return math.inf
     logarithmic = 8 * alpha * sigma**2 * math.log(horizon) / gap**2
     return logarithmic + 2 * alpha / (alpha - 2) + 2 * arms * power_sum(1 - alpha, 1, horizon)
+
+
+def pulls_bounds(situation: Situation, horizon: int, alpha: float) -> dict[int, PullsBound]:
+    """Return for each arm that is not the best, by its position, the smaller of both bounds."""
+    number = len(situation.optimal)
+    worse = [k for k in range(number) if not situation.optimal[k]]
+    least = min((situation.least_gaps[k] for k in worse), default=0.0)
+    widest = max(situation.sigma)
+    found = {}
+    for k in worse:
+        epsilon, sigma = situation.epsilon[k], situation.sigma[k]
+        pulls = competitive_pulls(horizon, number, situation.least_gaps[k], alpha, sigma)
+        theorem = "3"
+        if epsilon > 0:
+            special = non_competitive_pulls(horizon, number, epsilon, least, alpha, widest)
+            if special <= pulls:
+                pulls, theorem = special, "2"
+        found[k] = PullsBound(min(pulls, float(horizon)), pulls >= horizon, theorem)
+    return found
+
+
+def regret_bound(situation: Situation, horizon: int, alpha: float) -> RegretBound:
+    """Return Theorem 1's bound: gaps times bounds on pulls."""
+    pulls = pulls_bounds(situation, horizon, alpha)
+    worst = max(situation.most_gaps) * horizon
+    # With bounds that overlap even the best arm is not known, and any regret is possible.
+    unsure = any(situation.least_gaps[k] <= 0 for k in pulls)
+    total = sum(situation.most_gaps[k] * bound.pulls for k, bound in pulls.items())
+    vacuous = worst > 0 and (unsure or total >= worst)
+    return RegretBound(worst if vacuous else total, vacuous)
 
 
 def thompson_pulls(horizon: int, gap: float, epsilon: float, alpha: float) -> ThompsonBound:

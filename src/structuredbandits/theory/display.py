@@ -85,18 +85,26 @@ def summary_lines(report: Analysis) -> list[str]:
             f"Regret grows for ever: at least like {report.lower_bound:.4g} · log T for every good "
             "policy, with η · log T pulls of an arm."
         )
-    if report.horizon is not None:
-        bound = report.regret_bound(report.horizon)
-        if bound.vacuous:
-            lines.append(
-                f"For UCB-C with α = {report.alpha:g} the theorems say nothing yet at "
-                f"T = {report.horizon:,} rounds: their bound on the regret is vacuous."
-            )
-        else:
-            lines.append(
-                f"UCB-C with α = {report.alpha:g} has a regret of at most {bound.regret:,.4g} in "
-                f"T = {report.horizon:,} rounds."
-            )
+    return lines if report.horizon is None else lines + _bound_lines(report, report.horizon)
+
+
+def _bound_lines(report: Analysis, horizon: int) -> list[str]:
+    bound = report.regret_bound(horizon)
+    text = (
+        f"UCB-C with α = {report.alpha:g} has a regret of at most {bound.regret:,.4g} in "
+        f"T = {horizon:,} rounds."
+    )
+    if bound.vacuous:
+        text = (
+            f"For UCB-C with α = {report.alpha:g} the theorems say nothing yet at T = {horizon:,} "
+            "rounds: their bound on the regret is vacuous."
+        )
+    lines = [text]
+    for arm, pulls in report.thompson_bound(horizon).items() if report.fits_thompson_bound else ():
+        size = "is vacuous" if pulls.vacuous else f"is {pulls.pulls:,.4g} and a constant not given"
+        lines.append(
+            f"For TS-C with a Beta prior and rewards 0 and 1 the bound on the pulls of {arm} {size}."
+        )
     return lines
 
 
@@ -150,9 +158,7 @@ def table_frame(table: AnalysisTable) -> pd.DataFrame:
     for radius in table.radii:
         columns[f"C({radius:g})"] = table.C_epsilon(radius)
     if table.horizon is not None:
-        bounds = [
-            table.at(theta).regret_bound(table.horizon) for theta in table.structure.parameters
-        ]
+        bounds = table.regret_bounds(table.horizon)
         columns["regret_bound"] = [bound.regret for bound in bounds]
         columns["vacuous"] = [bound.vacuous for bound in bounds]
     return pd.DataFrame(columns, index=table.structure.to_frame().index)

@@ -81,6 +81,7 @@ class Polytopes(Landscape):
         self._cells = [self._scaled(cell) for cell in cells_of(self._arms)]
         # Programs are the slow part, and a table asks the same for many θ.
         self._polytope = cache(partial(_where_best, self._cells))
+        self._ends, self._empty = cache(self._find_ends), cache(self._is_empty)
         self._reach, self._beaten = cache(self._find_reach), cache(self._find_beaten)
 
     def _scaled(self, cell: Cell) -> Cell:
@@ -119,18 +120,27 @@ class Polytopes(Landscape):
         """Return the values of one arm's mean where another is optimal and it is not."""
         return self._beaten(best, arm)
 
+    def _find_ends(self, i: int, best: int, arm: int) -> FloatArray | None:
+        """Return two θ of a cell at which one arm is the best and another least and greatest."""
+        polytope = self._polytope(i, arm)
+        if self._empty(i, arm):
+            return None
+        slope = self._cells[i].slopes[best]
+        low, high = polytope.highest(-slope), polytope.highest(slope)
+        return None if low is None or high is None else np.stack([low, high])
+
+    def _is_empty(self, i: int, arm: int) -> bool:
+        polytope = self._polytope(i, arm)
+        return polytope.highest(np.zeros(polytope.limits.shape[1])) is None
+
     def _find_reach(self, best: int, arm: int) -> Spans:
-        ends = []
-        for i, cell in enumerate(self._cells):
-            polytope = self._polytope(i, arm)
-            high = polytope.highest(cell.slopes[best])
-            low = None if high is None else polytope.highest(-cell.slopes[best])
-            if high is not None and low is not None:
-                ends.append([_value(cell, best, low), _value(cell, best, high)])
-        if not ends:
-            return Spans.empty()
-        values = self.through_link(np.array(ends))
-        return Spans.closed(values.min(axis=1), values.max(axis=1))
+        found = [(cell, self._ends(i, best, arm)) for i, cell in enumerate(self._cells)]
+        values = [
+            self.through_link(cell.slopes[best] @ ends.T + cell.intercepts[best])
+            for cell, ends in found
+            if ends is not None
+        ]
+        return Spans.closed([v.min() for v in values], [v.max() for v in values])
 
     def _find_beaten(self, best: int, arm: int) -> Spans:
         """Find the values at which an arm leads.
@@ -141,27 +151,27 @@ class Polytopes(Landscape):
         """
         spans = Spans.empty()
         for i, cell in enumerate(self._cells):
-            polytope = self._polytope(i, arm)
-            lead = cell.slopes[arm] - cell.slopes[best]
-            widest = polytope.highest(lead)
-            if widest is None or not self._leads(cell, best, arm, widest):
+            ends = self._ends(i, best, arm)
+            if ends is None:
                 continue
-            ends, is_open = [], []
-            for direction in (-1.0, 1.0):
-                end = polytope.highest(direction * cell.slopes[best])
-                end = widest if end is None else end
-                face = polytope.within(cell.slopes[[best]], cell.slopes[[best]] @ end)
-                there = face.highest(lead)
-                ends.append(_value(cell, best, end))
-                is_open.append(there is None or not self._leads(cell, best, arm, there))
-            low, high = self.through_link(np.array(ends)).tolist()
-            if high - low <= 4 * self.tolerance:
-                is_open = [False, False]
-            flags = [np.array([flag]) for flag in is_open]
-            spans = spans.joined(Spans(np.array([low]), np.array([high]), flags[0], flags[1]))
+            polytope, lead = self._polytope(i, arm), cell.slopes[arm] - cell.slopes[best]
+            leads = [self._leads(cell, best, arm, end) for end in ends]
+            if not any(leads) and not self._leads(cell, best, arm, polytope.highest(lead)):
+                continue
+            for k, end in enumerate(ends):
+                if not leads[k]:  # another θ with the same value may still do
+                    face = polytope.within(cell.slopes[[best]], cell.slopes[[best]] @ end)
+                    leads[k] = self._leads(cell, best, arm, face.highest(lead))
+            low, high = self.through_link(cell.slopes[best] @ ends.T + cell.intercepts[best])
+            narrow = high - low <= 4 * self.tolerance
+            open_ends = [np.array([not narrow and not flag]) for flag in leads]
+            spans = spans.joined(Spans(np.array([low]), np.array([high]), *open_ends))
         return spans
 
-    def _leads(self, cell: Cell, best: int, arm: int, theta: FloatArray) -> bool:
+    def _leads(self, cell: Cell, best: int, arm: int, theta: FloatArray | None) -> bool:
+        """Tell whether an arm is better than another at a θ of a cell."""
+        if theta is None:
+            return False
         means = self.through_link(cell.slopes @ theta + cell.intercepts)
         return bool(means[arm] > means[best] + self.tolerance)
 
@@ -173,6 +183,8 @@ class Polytopes(Landscape):
         found: list[_Patch] = []
         for i, cell in enumerate(self._cells):
             for arm in np.flatnonzero(~truth.optimal).tolist():
+                if self._empty(i, arm):
+                    continue
                 wanted = here[known] - cell.intercepts[known]
                 patch = self._polytope(i, arm).within(cell.slopes[known], wanted)
                 top = patch.highest(cell.slopes[arm])
@@ -273,7 +285,3 @@ def _where_best(cells: Sequence[Cell], i: int, arm: int) -> Polytope:
     if (ends[~bites] < -_PARALLEL).any():
         return Polytope(np.zeros((1, limits.shape[1])), np.array([-1.0]), none, np.empty(0))
     return Polytope(limits[bites], ends[bites], none, np.empty(0))
-
-
-def _value(cell: Cell, arm: int, theta: FloatArray) -> float:
-    return float(cell.slopes[arm] @ theta + cell.intercepts[arm])

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from structuredbandits.errors import InvalidInput
-from structuredbandits.structure import Theta
+from structuredbandits.structure import Structure, Theta
 from structuredbandits.structure.theta import FloatArray, show_theta
 from structuredbandits.theory import bounds
-from structuredbandits.theory.bounds import PullsBound, RegretBound, ThompsonBound
-from structuredbandits.theory.competitive import competition_at, count_within
-from structuredbandits.theory.landscape import Landscape, Truth
+from structuredbandits.theory.bounds import PullsBound, RegretBound, Situation, ThompsonBound
+from structuredbandits.theory.competitive import Competition, competition_at, count_within
+from structuredbandits.theory.landscape import Landscape
 from structuredbandits.theory.lower_bound import lower_bound_at
 
 
@@ -60,14 +60,13 @@ class Analysis:
     """Why it is, or on which side of the truth it errs."""
     alpha: float
     """The α of UCB-C for which the upper bounds hold."""
+    situation: Situation
+    """What the theorems need to know."""
     horizon: int | None = None
     """The number of rounds for which bounds are printed."""
     C_epsilon: dict[float, int] = field(default_factory=dict)
     """ε → the number of arms that are the best somewhere within ε of θ, for the ε asked for."""
     structure_name: str | None = None
-    _sigma: tuple[float, ...] = field(default=())
-    _least_gaps: tuple[float, ...] = field(default=())
-    _most_gaps: tuple[float, ...] = field(default=())
 
     @property
     def unique(self) -> bool:
@@ -94,24 +93,8 @@ class Analysis:
             but at most T; then it is vacuous.
         """
         rounds = bounds.check_horizon(horizon)
-        worse = [k for k, arm in enumerate(self.arms) if arm not in self.optimal_arms]
-        least = min((self._least_gaps[k] for k in worse), default=0.0)
-        found = {}
-        for k in worse:
-            arm, number = self.arms[k], len(self.arms)
-            any_arm = bounds.competitive_pulls(
-                rounds, number, self._least_gaps[k], self.alpha, self._sigma[k]
-            )
-            special = math.inf
-            if self.epsilon[arm] > 0:
-                special = bounds.non_competitive_pulls(
-                    rounds, number, self.epsilon[arm], least, self.alpha, max(self._sigma)
-                )
-            pulls, theorem = min((special, "2"), (any_arm, "3"))
-            if math.isinf(pulls):
-                theorem = "2" if self.epsilon[arm] > 0 else "3"
-            found[arm] = PullsBound(min(pulls, float(rounds)), pulls >= rounds, theorem)
-        return found
+        found = bounds.pulls_bounds(self.situation, rounds, self.alpha)
+        return {self.arms[k]: bound for k, bound in found.items()}
 
     def regret_bound(self, horizon: int) -> RegretBound:
         """Return Theorem 1's bound on the expected regret of UCB-C: gaps times bounds on pulls.
@@ -121,14 +104,13 @@ class Analysis:
         horizon
             The number of rounds, T.
         """
-        pulls = self.pulls_bound(horizon)
-        worst = max(self._most_gaps) * horizon
-        gaps = list(zip(self.arms, self._least_gaps, self._most_gaps, strict=True))
-        # With bounds that overlap even the best arm is not known, and any regret is possible.
-        unsure = any(arm in pulls and least <= 0 for arm, least, _ in gaps)
-        total = sum(most * pulls[arm].pulls for arm, _, most in gaps if arm in pulls)
-        vacuous = worst > 0 and (unsure or total >= worst)
-        return RegretBound(worst if vacuous else total, vacuous)
+        rounds = bounds.check_horizon(horizon)
+        return bounds.regret_bound(self.situation, rounds, self.alpha)
+
+    @property
+    def fits_thompson_bound(self) -> bool:
+        """Whether there are two arms with means from 0 to 1."""
+        return len(self.arms) == 2 and all(0 <= mean <= 1 for mean in self.means.values())
 
     def thompson_bound(self, horizon: int) -> dict[str, ThompsonBound]:
         """Return what is known of the bound on the pulls of the worse arm by TS-C.
@@ -141,8 +123,8 @@ class Analysis:
             The number of rounds, T.
         """
         rounds = bounds.check_horizon(horizon)
-        means = self.means.values()
-        if len(self.arms) != 2 or min(means) < 0 or max(means) > 1:
+        if not self.fits_thompson_bound:
+            means = self.means.values()
             raise InvalidInput(
                 f"the bound for Thompson sampling is for two arms with means from 0 to 1, and here "
                 f"are {len(self.arms)} with means from {min(means):g} to {max(means):g}; use "
@@ -150,7 +132,7 @@ class Analysis:
             )
         return {
             arm: bounds.thompson_pulls(rounds, gap, self.epsilon[arm], self.alpha)
-            for arm, gap in zip(self.arms, self._least_gaps, strict=True)
+            for arm, gap in zip(self.arms, self.situation.least_gaps, strict=True)
             if arm not in self.optimal_arms and gap > 0
         }
 
@@ -181,6 +163,9 @@ class Analysis:
             plain["horizon"] = self.horizon
             plain["pulls_bound"] = {arm: bound._asdict() for arm, bound in pulls.items()}
             plain["regret_bound"] = self.regret_bound(self.horizon)._asdict()
+            if self.fits_thompson_bound:
+                thompson = self.thompson_bound(self.horizon)
+                plain["thompson_bound"] = {arm: b._asdict() for arm, b in thompson.items()}
         return plain
 
     @property
@@ -216,7 +201,7 @@ def report_at(
     found = competition_at(landscape, truth)
     bound = lower_bound_at(landscape, truth)
     epsilon = found.epsilon[0]
-    least, most = _gap_bounds(landscape, truth)
+    rows = truth.means[np.newaxis], truth.low[np.newaxis], truth.high[np.newaxis]
 
     def named(values: FloatArray) -> dict[str, float]:
         return dict(zip(structure.arms, values.tolist(), strict=True))
@@ -246,19 +231,50 @@ def report_at(
             for radius in radii
         },
         structure_name=structure.name,
-        _sigma=tuple(structure.sigma.tolist()),
-        _least_gaps=tuple(least.tolist()),
-        _most_gaps=tuple(most.tolist()),
+        situation=situations(
+            structure, found, *rows, known=structure.exact or structure.model is not None
+        )[0],
     )
 
 
-def _gap_bounds(landscape: Landscape, truth: Truth) -> tuple[FloatArray, FloatArray]:
-    """Return the smallest and the largest gaps (arms,) that are possible at θ."""
-    structure = landscape.structure
-    if structure.exact or structure.model is not None:
-        gaps = np.where(truth.optimal, 0.0, truth.best - truth.means)
-        return gaps, gaps
-    first = int(np.argmax(truth.optimal))
-    least = np.maximum(truth.low[first] - truth.high, 0.0)
-    most = np.maximum(truth.high.max() - truth.low, 0.0)
-    return np.where(truth.optimal, 0.0, least), np.where(truth.optimal, 0.0, most)
+def situations(
+    structure: Structure,
+    competition: Competition,
+    means: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    *,
+    known: bool,
+) -> list[Situation]:
+    """Return what the theorems need to know about some θ.
+
+    Parameters
+    ----------
+    structure
+        What is known.
+    competition
+        Which arms compete at these θ.
+    means, low, high
+        (θ, arms): the rewards there and bounds on them.
+    known
+        Whether `means` are the true means, and not just the middle of their bounds.
+    """
+    gaps = means.max(axis=1, keepdims=True) - means
+    least = most = gaps
+    if not known:
+        first = competition.optimal.argmax(axis=1)
+        best = np.take_along_axis(low, first[:, np.newaxis], axis=1)
+        least = np.maximum(best - high, 0.0)
+        most = np.maximum(high.max(axis=1, keepdims=True) - low, 0.0)
+    optimal, sigma = competition.optimal, tuple(structure.sigma.tolist())
+    least, most = np.where(optimal, 0.0, least), np.where(optimal, 0.0, most)
+    return [
+        Situation(tuple(flags), tuple(epsilon), tuple(smallest), tuple(largest), sigma)
+        for flags, epsilon, smallest, largest in zip(
+            optimal.tolist(),
+            competition.epsilon.tolist(),
+            least.tolist(),
+            most.tolist(),
+            strict=True,
+        )
+    ]

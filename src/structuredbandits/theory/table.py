@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from structuredbandits.errors import InvalidInput
 from structuredbandits.structure import Structure
 from structuredbandits.structure.theta import FloatArray
+from structuredbandits.theory.bounds import RegretBound, check_horizon, regret_bound
 from structuredbandits.theory.competitive import Competition, competition_everywhere, count_within
-from structuredbandits.theory.landscape import Landscape
+from structuredbandits.theory.landscape import Landscape, oriented
 from structuredbandits.theory.lower_bound import lower_bound_at
 from structuredbandits.theory.regions import PlaneMap, Region, plane_map, regions_of
-from structuredbandits.theory.report import Analysis, report_at
+from structuredbandits.theory.report import Analysis, report_at, situations
 from structuredbandits.theory.spans import BoolArray
 
 if TYPE_CHECKING:
@@ -146,12 +147,22 @@ class AnalysisTable:
             values[i] = lower_bound_at(self.landscape, truth).value
         return values
 
+    def regret_bounds(self, horizon: int) -> list[RegretBound]:
+        """Return Theorem 1's bound on the expected regret of UCB-C at each θ."""
+        rounds = check_horizon(horizon)
+        structure = self.structure
+        rewards = structure.sign * structure.means
+        bounds = oriented(structure)
+        rows = situations(structure, self.competition, rewards, *bounds, known=structure.exact)
+        return [regret_bound(row, rounds, self.alpha) for row in rows]
+
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each θ.
 
         The columns are the best arm, whether it is unique, C, C̃, whether bounded regret is
         possible, the competitive arms in one text, the smallest gap, the smallest ε of an arm
-        that is not competitive, and C_ε for each ε that was asked for.
+        that is not competitive, C_ε for each ε that was asked for, and with a horizon the bound
+        on the regret of UCB-C and whether it is vacuous.
         """
         from structuredbandits.theory.display import table_frame
 
