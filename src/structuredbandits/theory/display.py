@@ -103,7 +103,8 @@ def _bound_lines(report: Analysis, horizon: int) -> list[str]:
     for arm, pulls in report.thompson_bound(horizon).items() if report.fits_thompson_bound else ():
         size = "is vacuous" if pulls.vacuous else f"is {pulls.pulls:,.4g} and a constant not given"
         lines.append(
-            f"For TS-C with a Beta prior and rewards 0 and 1 the bound on the pulls of {arm} {size}."
+            f"For TS-C with a Beta prior and rewards 0 and 1 the bound on the pulls of arm {arm} "
+            f"{size}."
         )
     return lines
 
