@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
@@ -44,6 +44,11 @@ _SHADES = (
 # Curves of C_ε, from the smallest ε on.
 _RADII_COLOURS = (style.SKY, style.GREEN, style.VERMILLION, style.PURPLE, style.OLIVE)
 _STRIP = 0.055
+# Beyond so many parts, shades and lines between them cannot be seen.
+_MANY = 80
+
+# Where a best arm begins and ends.
+_Run = tuple[float, float, tuple[str, ...]]
 
 
 def shade_of(count: int) -> str:
@@ -164,29 +169,43 @@ def _legend(axes: Axes, counts: NDArray[np.int64], figure: Figure | None) -> Non
 
 
 def _shade_curves(axes: Axes, table: AnalysisTable) -> None:
+    """Draw the curves over shaded regions, under a strip with the best arms."""
     draw_curves(axes, table.structure)
-    for region in table.regions:
-        axes.axvspan(region.low, region.high, color=shade_of(region.C), linewidth=0, zorder=0)
-    first, last = table.regions[0].low, table.regions[-1].high
+    regions, runs = table.regions, _runs_of_best(table)
+    axes.broken_barh(
+        [(region.low, region.high - region.low) for region in regions],
+        (0.0, 1.0),
+        facecolors=[shade_of(region.C) for region in regions],
+        transform=axes.get_xaxis_transform(),
+        antialiased=False,
+        linewidth=0,
+        zorder=0,
+    )
+    colours = [style.arm_look(table.structure.arm_index(arms[0])).colour for _, _, arms in runs]
+    axes.broken_barh(
+        [(low, high - low) for low, high, _ in runs],
+        (1.015, _STRIP),
+        facecolors=colours,
+        edgecolor="white",
+        linewidth=1.0 if len(runs) <= _MANY else 0.0,
+        transform=axes.get_xaxis_transform(),
+        clip_on=False,
+    )
+    for low, _, _ in runs[1:] if len(runs) <= _MANY else ():
+        axes.axvline(low, color=style.PALE, linewidth=0.8, linestyle=":", zorder=1)
+    _name_runs(axes, runs, colours)
+    _beside_strip(axes, "best")
+
+
+def _name_runs(axes: Axes, runs: Sequence[_Run], colours: Sequence[str]) -> None:
+    """Write the names of the best arms into their strip, where they fit."""
     root = axes.get_figure(root=True)
     assert root is not None
-    points = 72 * axes.get_window_extent().width / root.dpi
-    for low, high, arms in _runs_of_best(table):
-        colour = style.arm_look(table.structure.arm_index(arms[0])).colour
-        strip = Rectangle(
-            (low, 1.015),
-            high - low,
-            _STRIP,
-            transform=axes.get_xaxis_transform(),
-            facecolor=colour,
-            edgecolor="white",
-            linewidth=1.0,
-            clip_on=False,
-        )
-        axes.add_patch(strip)
+    points = 72 * axes.get_window_extent().width / root.dpi / (runs[-1][1] - runs[0][0])
+    for (low, high, arms), colour in zip(runs, colours, strict=True):
         text = " = ".join(arm_name(arm) if len(arms) == 1 else arm for arm in arms)
         # Where a name does not fit, the colour is that of the arm's curve.
-        if points * (high - low) / (last - first) > 0.75 * style.SMALL_SIZE * len(text):
+        if points * (high - low) > 0.75 * style.SMALL_SIZE * len(text):
             axes.text(
                 (low + high) / 2,
                 1.012 + _STRIP / 2,
@@ -197,10 +216,12 @@ def _shade_curves(axes: Axes, table: AnalysisTable) -> None:
                 ha="center",
                 va="center",
             )
-        if low > first:
-            axes.axvline(low, color=style.PALE, linewidth=0.8, linestyle=":", zorder=1)
+
+
+def _beside_strip(axes: Axes, text: str) -> None:
+    """Say what the strip above axes shows."""
     axes.annotate(
-        "best",
+        text,
         (0.0, 1.015 + _STRIP / 2),
         xytext=(-5, 0),
         textcoords="offset points",
@@ -213,9 +234,9 @@ def _shade_curves(axes: Axes, table: AnalysisTable) -> None:
     )
 
 
-def _runs_of_best(table: AnalysisTable) -> list[tuple[float, float, tuple[str, ...]]]:
+def _runs_of_best(table: AnalysisTable) -> list[_Run]:
     """Join neighbouring regions with the same best arm."""
-    runs: list[tuple[float, float, tuple[str, ...]]] = []
+    runs: list[_Run] = []
     for region in table.regions:
         if runs and runs[-1][2] == region.arms:
             runs[-1] = (runs[-1][0], region.high, region.arms)
@@ -241,17 +262,7 @@ def _shade_columns(axes: Axes, table: AnalysisTable) -> None:
         linewidth=0.2,
     )
     strip.set_axis_off()
-    axes.annotate(
-        "C",
-        (0.0, 1.015 + _STRIP / 2),
-        xytext=(-5, 0),
-        textcoords="offset points",
-        xycoords="axes fraction",
-        ha="right",
-        va="center",
-        fontsize=style.TICK_SIZE,
-        annotation_clip=False,
-    )
+    _beside_strip(axes, "C")
 
 
 def _shade_map(axes: Axes, table: AnalysisTable) -> None:
@@ -305,10 +316,9 @@ def _stack_shares(axes: Axes, table: AnalysisTable) -> None:
 def _steps(axes: Axes, table: AnalysisTable) -> None:
     structure = table.structure
     regions = table.regions
-    for region in regions:
-        axes.fill_between(
-            [region.low, region.high], 0, region.C, color=shade_of(region.C), linewidth=0
-        )
+    shaded = regions if len(regions) <= _MANY else ()
+    for low, high, _, count in shaded:
+        axes.fill_between([low, high], 0, count, color=shade_of(count), linewidth=0)
     edges = [regions[0].low, *(region.high for region in regions)]
     # A little up for each further curve, so that equal ones stay visible.
     for k, radius in enumerate(table.radii):
