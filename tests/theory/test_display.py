@@ -1,6 +1,7 @@
 """How an analysis is printed."""
 
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -87,6 +88,16 @@ def test_an_analysis_cannot_be_changed() -> None:
         table.at(2.6).C = 1  # type: ignore[misc]
     with pytest.raises(ValueError, match="read-only"):
         table.C[0] = 5
+
+
+@pytest.mark.parametrize("name", ["three-arms", "linear", "movielens"])
+def test_results_can_be_sent_to_other_processes(name: str) -> None:
+    table = analyze(load_structure(name), horizon=100, epsilon=[0.1])
+    again = pickle.loads(pickle.dumps(table))
+    assert (again.epsilon == table.epsilon).all()
+    assert again.radii == table.radii
+    report = table.at(table.structure.parameters[3])
+    assert pickle.loads(pickle.dumps(report)) == report
 
 
 def test_regions_are_for_numbers_only() -> None:

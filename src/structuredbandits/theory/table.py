@@ -16,7 +16,12 @@ from structuredbandits.errors import InvalidInput
 from structuredbandits.structure import Structure
 from structuredbandits.structure.theta import FloatArray
 from structuredbandits.theory.bounds import RegretBound, check_horizon, regret_bound
-from structuredbandits.theory.competitive import Competition, competition_everywhere, count_within
+from structuredbandits.theory.competitive import (
+    Competition,
+    competition_everywhere,
+    count_within,
+    landscape_of,
+)
 from structuredbandits.theory.landscape import Landscape, oriented
 from structuredbandits.theory.lower_bound import lower_bound_at
 from structuredbandits.theory.regions import PlaneMap, Region, plane_map, regions_of
@@ -168,6 +173,10 @@ class AnalysisTable:
 
         return table_frame(self)
 
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        # Solved programs cannot be sent to another process, but are soon solved again.
+        return _table_again, (self.structure, self.alpha, self.horizon, self.radii)
+
     def __len__(self) -> int:
         return self.structure.n_parameters
 
@@ -183,6 +192,12 @@ class AnalysisTable:
         from structuredbandits.theory.display import table_html
 
         return table_html(self)
+
+
+def _table_again(
+    structure: Structure, alpha: float, horizon: int | None, radii: tuple[float, ...]
+) -> AnalysisTable:
+    return table_of(landscape_of(structure), alpha=alpha, horizon=horizon, radii=radii)
 
 
 def table_of(
