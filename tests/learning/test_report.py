@@ -68,7 +68,7 @@ def test_the_text_says_all_of_it() -> None:
         "7 rows left out: no reward (or NaN).",
         "2 rows left out: no arm or no segment.",
         "1 row left out: weight 0.",
-        "2 of 9 cells have fewer than 5 rewards; the least certain: c, y (1 rewards, 8 ± 1).",
+        "2 of 9 cells have fewer than 5 rewards; the least certain: c, y (1 reward, 8 ± 1).",
         "2 of 3 segments have a lookalike with another best arm: exact means would pretend to "
         "know which is right.",
         "Best in no segment: z.",

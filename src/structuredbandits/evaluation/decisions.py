@@ -166,25 +166,19 @@ def _in_order(
     """Sort by subject and order; return the subjects' numbers, too, and their names."""
     import pandas as pd
 
+    for name in (columns.subject, columns.order):
+        if name is not None and frame[name].isna().any():
+            row = int(np.argmax(frame[name].isna().to_numpy(dtype=bool)))
+            raise InvalidInput(f"column {name!r} is empty in row {row + 1}; fill it in every row.")
     if columns.order is not None:
         numbers = read_numbers(frame[columns.order])
-        if numbers.missing.any():
-            row = int(np.argmax(numbers.missing))
-            raise InvalidInput(
-                f"column {columns.order!r} is empty in row {row + 1}; number all decisions."
-            )
         # Text that is no number, such as a date in ISO form, has an order of its own.
         values = frame[columns.order] if numbers.unreadable.any() else pd.Series(numbers.values)
         order = np.argsort(values.to_numpy(), kind="stable")
         frame = frame.iloc[order].reset_index(drop=True)
     if columns.subject is None:
         return frame, np.arange(len(frame)), np.arange(len(frame))
-    codes, names = pd.factorize(frame[columns.subject], use_na_sentinel=True)
-    if (codes < 0).any():
-        row = int(np.argmax(codes < 0))
-        raise InvalidInput(
-            f"column {columns.subject!r} is empty in row {row + 1}; name every subject."
-        )
+    codes, names = pd.factorize(frame[columns.subject])
     by_subject = np.argsort(codes, kind="stable")
     return frame.iloc[by_subject].reset_index(drop=True), codes[by_subject], np.asarray(names)
 
@@ -268,13 +262,19 @@ def _check_allowed(log: DecisionLog) -> None:
         )
 
 
+def _first(column: pd.Series[Any], flags: np.ndarray) -> object:
+    """The first flagged value, as plain Python prints it."""
+    value = column.iloc[int(np.argmax(flags))]
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _rewards(column: pd.Series[Any]) -> FloatArray:
     numbers = read_numbers(column)
     bad = ~np.isfinite(numbers.values)
     if bad.any():
         raise InvalidReward(
             f"column {column.name!r} holds {int(bad.sum()):,} rewards that are missing or no "
-            f"finite numbers, such as {column.iloc[int(np.argmax(bad))]!r}; remove these "
+            f"finite numbers, such as {_first(column, bad)!r}; remove these "
             "decisions or wait for their rewards."
         )
     return numbers.values
@@ -286,7 +286,7 @@ def _probabilities(column: pd.Series[Any]) -> FloatArray:
     if bad.any():
         raise InvalidInput(
             f"column {column.name!r} holds {int(bad.sum()):,} probabilities that are not above 0 "
-            f"and at most 1, such as {column.iloc[int(np.argmax(bad))]!r}; log the probability "
+            f"and at most 1, such as {_first(column, bad)!r}; log the probability "
             "with which the shown arm was chosen."
         )
     return np.minimum(numbers.values, 1.0)

@@ -6,6 +6,7 @@ This module knows the order of the work. It must not know formats or formulas.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from typing import Any, Literal, get_args
 
@@ -22,10 +23,16 @@ from structuredbandits.evaluation.estimate import Estimate
 from structuredbandits.evaluation.intervals import IntervalRule, effective_size, ratio_of_sums
 from structuredbandits.evaluation.ips import Terms, choice_probabilities, ips_terms, snips_terms
 from structuredbandits.evaluation.replay import replay_terms
-from structuredbandits.evaluation.targets import make_target, named_arms
+from structuredbandits.evaluation.targets import is_fixed, make_target, named_arms
 from structuredbandits.learning.estimate import check_level
+from structuredbandits.policies.algorithm import Algorithm
 from structuredbandits.problems import load_structure
-from structuredbandits.simulation.progress import Mode, reporting
+from structuredbandits.simulation.progress import (
+    Mode,
+    Reporter,
+    announcing_compilation,
+    reporting,
+)
 from structuredbandits.structure import Structure
 from structuredbandits.structure.theta import FloatArray
 
@@ -226,7 +233,8 @@ def _terms(
 ) -> tuple[str, Terms, float]:
     """Run the policy beside the log and return its label, its terms and what is uncovered."""
     rounds = log.longest if log.has_subjects else len(log)
-    target = make_target(policy, log.arms, structure, rounds, horizon, seed)
+    with reporting(progress, "compiling", 1) as reporter, _announcing(policy, reporter):
+        target = make_target(policy, log.arms, structure, rounds, horizon, seed)
     with reporting(progress, f"evaluating {target.label}", len(log)) as reporter:
         if method == "replay":
             generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
@@ -239,6 +247,14 @@ def _terms(
         return target.label, snips_terms(shares, log), uncovered
     expected = predicted_rewards(structure, log, model)
     return target.label, doubly_robust_terms(shares, expected, log), uncovered
+
+
+def _announcing(policy: Any, reporter: Reporter) -> AbstractContextManager[None]:
+    """Tell that code is being compiled, which only algorithms need."""
+    fixed = isinstance(policy, str) and is_fixed(policy)
+    if fixed or not isinstance(policy, str | Algorithm):
+        return nullcontext()
+    return announcing_compilation(reporter)
 
 
 def _uncovered(shares: FloatArray, log: DecisionLog) -> float:

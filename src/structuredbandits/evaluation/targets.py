@@ -153,6 +153,12 @@ class AlgorithmTarget:
         self._decide = decide_once.variant(self._agent)
         self._learn = learn_once.variant(self._agent)
         self._restore = restore_all.variant(self._agent)
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Let everything be compiled now: the time that is left should not be told from that."""
+        self.start()
+        self._learn(self._frame, 0, 0.0)
         self.start()
 
     def start(self) -> None:
@@ -282,14 +288,22 @@ def make_target(
     return AlgorithmTarget(algorithm, structure, rounds, horizon, seed)
 
 
+_UNIFORM, _ALWAYS = "uniform", "always "
+
+
+def is_fixed(policy: str) -> bool:
+    """Tell whether a text is "uniform" or "always NAME"."""
+    return policy.strip().lower() == _UNIFORM or policy.strip().lower().startswith(_ALWAYS)
+
+
 def fixed_target(policy: str, arms: Sequence[str]) -> FixedTarget | None:
     """Return what "uniform" or "always NAME" means; None for any other text."""
     text = policy.strip()
-    if text.lower() == "uniform":
-        return FixedTarget(np.full(len(arms), 1.0 / len(arms)), "uniform")
-    if text.lower().startswith("always "):
-        return FixedTarget(shares_of(text[len("always ") :].strip(), arms, repr(text)), text)
-    return None
+    if not is_fixed(text):
+        return None
+    if text.lower() == _UNIFORM:
+        return FixedTarget(np.full(len(arms), 1.0 / len(arms)), _UNIFORM)
+    return FixedTarget(shares_of(text[len(_ALWAYS) :].strip(), arms, repr(text)), text)
 
 
 def named_arms(policy: Any) -> tuple[str, ...]:

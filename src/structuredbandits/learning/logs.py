@@ -267,7 +267,7 @@ def column_names(log: Any) -> list[str]:
     """Return the names of the columns of any log."""
     if is_path(log):
         return file_columns(find_files(log))
-    for attribute in ("columns", "column_names"):
+    for attribute in ("column_names", "columns"):
         names = getattr(log, attribute, None)
         if names is not None and not callable(names):
             return [str(name) for name in names]

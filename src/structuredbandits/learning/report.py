@@ -258,7 +258,7 @@ def _quality_lines(report: LearningReport) -> list[str]:
         lines.append(
             f"{number:,} of {structure.means.size:,} cells {'has' if number == 1 else 'have'} "
             f"fewer than {report.few:g} rewards; the least certain: {worst.segment}, {worst.arm} "
-            f"({worst.rewards:.3g} rewards, {worst.mean:.3g} ± {worst.standard_error:.2g})."
+            f"({_number(worst.rewards, 'reward')}, {worst.mean:.3g} ± {worst.standard_error:.2g})."
         )
     lost = report.lost_lookalikes
     if lost:
@@ -277,8 +277,12 @@ def _quality_lines(report: LearningReport) -> list[str]:
     return lines
 
 
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _number(count: float, what: str) -> str:
+    return (
+        f"{count:,.15g} {what}{'' if count == 1 else 's'}"
+        if count == int(count)
+        else (f"{count:.3g} {what}s")
+    )
 
 
 def _some(names: list[str], between: str = ",") -> str:
