@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from structuredbandits.evaluation import Estimate as Estimate
     from structuredbandits.evaluation import evaluate as evaluate
     from structuredbandits.evaluation import simulate_log as simulate_log
+    from structuredbandits.identification import Identification as Identification
+    from structuredbandits.identification import identify as identify
     from structuredbandits.learning import Cells as Cells
     from structuredbandits.learning import LearningReport as LearningReport
     from structuredbandits.learning import estimate_structure as estimate_structure
@@ -106,6 +108,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "WrongVersion",
     ),
     "evaluation": ("Decision", "Estimate", "evaluate", "simulate_log"),
+    "identification": ("Identification", "identify"),
     "learning": (
         "Cells",
         "LearningReport",

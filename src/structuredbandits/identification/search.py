@@ -1,0 +1,58 @@
+"""The compiled loop of one search: ask the rule, pull, until it is certain or time is up."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structuredbandits._compiled import borrow, kernel, unowned
+from structuredbandits.confidence.evidence import evidence_of, record
+from structuredbandits.identification.rules import Verdict, examine
+from structuredbandits.simulation.kernel import draw
+
+
+class Found(NamedTuple):
+    """How a search ended."""
+
+    rounds: int
+    answer: int
+    log_doubt: float
+
+
+@kernel
+def search(
+    rule: Any,
+    floats: np.ndarray,
+    block: np.ndarray,
+    draws: Any,
+    sign: float,
+    log_delta: float,
+    until_certain: bool,
+    limit: int,
+    addresses: np.ndarray,
+) -> Found:
+    """Pull for ``limit`` rounds, or only until the doubt is at most delta."""
+    rule, floats, block = unowned(rule), unowned(floats), unowned(block)
+    draws = unowned(draws)
+    noise = borrow(addresses)
+    evidence = evidence_of(block)
+    t = 0
+    verdict = examine(rule, floats, evidence, t)
+    while t < limit and not (until_certain and verdict.log_doubt <= log_delta):
+        record(evidence, verdict.pull, sign * draw(draws, verdict.pull, noise))
+        t += 1
+        verdict = examine(rule, floats, evidence, t)
+    return Found(t, verdict.answer, verdict.log_doubt)
+
+
+@kernel
+def look(rule: Any, floats: np.ndarray, block: np.ndarray, t: int) -> Verdict:
+    """The verdict on rewards that come from outside."""
+    return examine(rule, floats, evidence_of(block), t)
+
+
+@kernel
+def note(block: np.ndarray, arm: int, reward: float) -> None:
+    """Record one reward."""
+    record(evidence_of(block), arm, reward)
