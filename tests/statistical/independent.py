@@ -191,29 +191,49 @@ class Knowledge:
 
 
 @njit(nogil=True)  # type: ignore[untyped-decorator]
-def look_everywhere(
-    lower: Floats, upper: Floats, optimal: Flags, low: Floats, high: Floats, inside: Flags
-) -> tuple[Flags, Floats]:
-    """Every run's plausible θ, its competitive arms and each arm's largest plausible mean."""
-    n_runs, n_arms = low.shape
-    competitive = np.zeros((n_runs, n_arms), np.bool_)
-    largest = np.full((n_runs, n_arms), -np.inf)
-    for run in range(n_runs):
-        plausible = inside[run]
-        plausible[:] = True
-        for arm in range(n_arms):
-            below, above = low[run, arm], high[run, arm]
-            for i in range(plausible.size):
-                plausible[i] &= (upper[arm, i] > below) & (lower[arm, i] < above)
-        for arm in range(n_arms):
-            found = False
-            most = -np.inf
-            for i in range(plausible.size):
-                found |= plausible[i] & optimal[arm, i]
-                most = max(most, upper[arm, i] if plausible[i] else -np.inf)
-            competitive[run, arm] = found
-            largest[run, arm] = most
-    return competitive, largest
+def plausible(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Flags:
+    """Which θ, (runs, parameters), no arm of a run rules out."""
+    inside = np.zeros((len(low), lower.shape[1]), np.bool_)
+    kept = np.empty(lower.shape[1], np.int64)
+    for run in range(len(low)):
+        n_kept = kept.size
+        for i in range(n_kept):
+            kept[i] = i
+        for arm in range(len(lower)):
+            n_before, n_kept = n_kept, 0
+            for place in range(n_before):
+                i = kept[place]
+                kept[n_kept] = i
+                n_kept += (upper[arm, i] > low[run, arm]) & (lower[arm, i] < high[run, arm])
+        for i in kept[:n_kept]:
+            inside[run, i] = True
+    return inside
+
+
+@njit(nogil=True)  # type: ignore[untyped-decorator]
+def competitive_arms(inside: Flags, optimal: Flags) -> Flags:
+    """The arms, (runs, arms), that are optimal at some plausible θ; all arms if there is none."""
+    found = np.zeros((len(inside), len(optimal)), np.bool_)
+    for run in range(len(inside)):
+        for i in np.flatnonzero(inside[run]):
+            for arm in range(len(optimal)):
+                found[run, arm] |= optimal[arm, i]
+            if found[run].all():
+                break
+        if not found[run].any():
+            found[run] = True
+    return found
+
+
+@njit(nogil=True)  # type: ignore[untyped-decorator]
+def largest_means(inside: Flags, upper: Floats) -> Floats:
+    """The largest mean, (runs, arms), that is plausible for each arm."""
+    largest = np.full((len(inside), len(upper)), -np.inf)
+    for run in range(len(inside)):
+        for i in np.flatnonzero(inside[run]):
+            for arm in range(len(upper)):
+                largest[run, arm] = max(largest[run, arm], upper[arm, i])
+    return largest
 
 
 @dataclass(frozen=True)
@@ -257,27 +277,26 @@ class Structured:
         known = self.knowledge
         radius = np.sqrt(2 * self.alpha * runs.sigma**2 * runs.log_t / runs.seen)
         radius = np.where(runs.counts == 0, np.inf, radius)
-        inside = np.empty((len(runs.counts), known.lower.shape[1]), dtype=bool)
-        competitive, largest = look_everywhere(
-            known.lower,
-            known.upper,
-            known.optimal,
-            runs.means - radius,
-            runs.means + radius,
-            inside,
-        )
-        nothing = ~inside.any(axis=1)
-        candidates = competitive | nothing[:, None]
+        inside = plausible(known.lower, known.upper, runs.means - radius, runs.means + radius)
         if self.rule is None:
-            fallback = ucb(self.alpha)(runs, candidates)
-            return pick(np.where(nothing[:, None], fallback, largest), candidates | True, runs)
+            return self.choose_by_largest_mean(runs, inside)
+        candidates = competitive_arms(inside, known.optimal)
         arms = pick(self.rule(runs, candidates), candidates, runs)
         if self.informative is not None:
             share = min(1.0, self.informative.gamma / max(runs.rounds, 1) ** self.informative.d)
             coins = runs.generator.random(len(arms)) < share
-            for run in np.flatnonzero(coins & ~nothing):
+            for run in np.flatnonzero(coins & inside.any(axis=1)):
                 arms[run] = self.informative.arm(known, inside[run], runs.generator)
         return arms
+
+    def choose_by_largest_mean(self, runs: Runs, inside: Flags) -> NDArray[np.int64]:
+        """UCB-S; by UCB where nothing is plausible."""
+        everything = np.ones(runs.counts.shape, dtype=bool)
+        fallback = ucb(self.alpha)(runs, everything)
+        some = inside.any(axis=1)[:, np.newaxis]
+        return pick(
+            np.where(some, largest_means(inside, self.knowledge.upper), fallback), everything, runs
+        )
 
 
 # -- simulation ------------------------------------------------------------------------------------

@@ -211,7 +211,11 @@ def share_of_first_arm(
 
 @pytest.mark.parametrize(
     ("counts", "means", "sigma"),
-    [([4, 25], [1.0, 0.8], [2.0, 2.0]), ([100, 9], [0.0, 0.4], [2.0, 0.5]), ([1, 1], [0, 1], [1, 1])],
+    [
+        ([4, 25], [1.0, 0.8], [2.0, 2.0]),
+        ([100, 9], [0.0, 0.4], [2.0, 0.5]),
+        ([1, 1], [0, 1], [1, 1]),
+    ],
 )
 def test_gaussian_thompson_draws_from_the_posterior_of_the_mean(
     counts: list[float], means: list[float], sigma: list[float]
