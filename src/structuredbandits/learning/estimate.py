@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from structuredbandits.errors import InvalidInput, InvalidStructure
 from structuredbandits.learning.cells import Cells
-from structuredbandits.learning.shrinkage import centre_of, shrink, typical_error
+from structuredbandits.learning.shrinkage import shrink
 from structuredbandits.structure import Finite, Structure, Theta
 from structuredbandits.structure.theta import FloatArray, show_theta
 
@@ -227,13 +227,10 @@ def _means(
     for k in range(len(cells.arms)):
         seen = ~lacking[:, k]
         if estimate == "shrink" or not seen.all():
-            centre = centre_of(raw[seen, k], variances[seen, k])
-            if estimate == "shrink":
-                means[:, k], errors[:, k] = shrink(
-                    np.where(seen, raw[:, k], 0.0), variances[:, k], centre
-                )
-            else:
-                means[~seen, k], errors[~seen, k] = centre.mean, typical_error(centre)
+            moved, spread = shrink(np.where(seen, raw[:, k], 0.0), variances[:, k])
+            kept_raw = seen & (estimate != "shrink")
+            means[:, k] = np.where(kept_raw, raw[:, k], moved)
+            errors[:, k] = np.where(kept_raw, errors[:, k], spread)
     filled = tuple(
         (cells.segments[kept[i]], cells.arms[k]) for i, k in np.argwhere(lacking).tolist()
     )

@@ -115,9 +115,10 @@ def learn_structure(
         a count.
     estimate
         "raw": the mean of every cell. "shrink": means moved towards the arm's mean over all
-        segments, by as much as sampling noise warrants (empirical Bayes; the strength is
-        estimated for each arm). "bounds": raw means with confidence bounds, for policies that
-        then rule out only what is certain.
+        segments, by as much as sampling noise warrants (a normal model of two levels for each
+        arm; how far segments differ is estimated, and the standard errors include that it is).
+        "bounds": raw means with confidence bounds, for policies that then rule out only what is
+        certain.
     level
         Of each bound, taken alone.
     sigma

@@ -1,36 +1,50 @@
-"""Empirical Bayes: how much the segments really differ in an arm, and what that does to a mean.
+"""Shrinkage: how much the segments really differ in an arm, and what that does to a noisy mean.
 
 This module knows one arm's means and their variances. It must not know logs or structures.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from structuredbandits.structure.theta import FloatArray
 
-_STEPS = 200
+_POINTS = 200
+# Below exp(-25) of its maximum a density adds nothing that a float of a mean shows.
+_NEGLIGIBLE = 25.0
+# How many standard deviations of the means their true spread is allowed at most.
+_WIDEST = 5.0
 
 
-class Centre(NamedTuple):
-    """What the segments have in common in one arm."""
+class Spread(NamedTuple):
+    """What is believed of τ, the standard deviation of an arm's true means between segments.
 
-    mean: float
-    """The precision-weighted mean over the segments."""
-    variance: float
-    """The squared standard error of that mean."""
-    between: float
-    """τ²: the variance of the true means between segments, without the noise of sampling."""
+    It is not one number: with few or noisy segments a single estimate is often 0, and means that
+    are shrunk by it would claim to be exact.
+    """
+
+    tau: FloatArray
+    """(points,): possible values."""
+    weights: FloatArray
+    """(points,): their posterior probabilities."""
+    centres: FloatArray
+    """(points,): the mean over all segments, if τ is this."""
+    variances: FloatArray
+    """(points,): the squared standard error of that mean."""
+
+    @property
+    def mean(self) -> float:
+        """The posterior mean of τ."""
+        return float(self.weights @ self.tau)
 
 
-def centre_of(means: FloatArray, variances: FloatArray) -> Centre:
-    """Estimate τ² by the rule of Paule and Mandel, and with it the common mean.
+def spread_of(means: FloatArray, variances: FloatArray) -> Spread:
+    """Return the posterior of τ from the means of the segments, under a uniform prior.
 
-    τ² is the value at which the weighted squares Σ (y − m)² / (τ² + v) are as large as they should
-    be on average, one less than the number of segments; 0 if they are smaller even then.
+    Given τ, the means are N(m, τ² + v) with one m for all segments, of which nothing is known
+    before; m is integrated out.
 
     Parameters
     ----------
@@ -39,65 +53,75 @@ def centre_of(means: FloatArray, variances: FloatArray) -> Centre:
 
     References
     ----------
-    R. C. Paule and J. Mandel, "Consensus values and weighting factors", Journal of Research of
-    the National Bureau of Standards 87(5), 1982.
+    A. Gelman, "Prior distributions for variance parameters in hierarchical models", Bayesian
+    Analysis 1(3), 2006, for the uniform prior on τ.
 
     Examples
     --------
-    >>> centre = centre_of(np.array([1.0, 3.0]), np.array([0.5, 0.5]))
-    >>> round(centre.mean, 6), round(centre.between, 6)
-    (2.0, 1.5)
+    >>> alike = spread_of(np.array([1.0, 1.1, 0.9, 1.0]), np.full(4, 1.0))
+    >>> different = spread_of(np.array([1.0, 9.0, -7.0, 1.0]), np.full(4, 1.0))
+    >>> bool(alike.mean < 2.0 < different.mean)
+    True
     """
-    between = 0.0
-    if len(means) > 1 and _excess(0.0, means, variances) > 0:
-        # The excess falls with τ²; at this upper end it is not positive.
-        low, high = 0.0, float(np.square(means - means.mean()).sum()) / (len(means) - 1)
-        while _excess(high, means, variances) > 0:
-            high *= 2.0
-        for _ in range(_STEPS):
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                break
-            if _excess(middle, means, variances) > 0:
-                low = middle
-            else:
-                high = middle
-        between = 0.5 * (low + high)
-    weights = 1.0 / (between + variances)
-    total = float(weights.sum())
-    return Centre(float(weights @ means) / total, 1.0 / total, between)
+    widest = _WIDEST * float(np.sqrt(np.square(means - means.mean()).mean() + variances.mean()))
+    grid = np.linspace(0.0, widest, _POINTS)
+    scores, *_ = _log_density(grid, means, variances)
+    likely = np.flatnonzero(scores > scores.max() - _NEGLIGIBLE)
+    # A second, finer look where the density is: with many segments it is narrow.
+    low = grid[max(int(likely[0]) - 1, 0)]
+    high = grid[min(int(likely[-1]) + 1, _POINTS - 1)]
+    grid = np.linspace(low, high, _POINTS)
+    scores, centres, spreads = _log_density(grid, means, variances)
+    weights = np.exp(scores - scores.max())
+    weights[[0, -1]] *= 0.5  # the rule of trapezoids
+    return Spread(grid, weights / weights.sum(), centres, spreads)
 
 
-def _excess(between: float, means: FloatArray, variances: FloatArray) -> float:
-    weights = 1.0 / (between + variances)
-    mean = float(weights @ means) / float(weights.sum())
-    return float(weights @ np.square(means - mean)) - (len(means) - 1)
+def _log_density(
+    tau: FloatArray, means: FloatArray, variances: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Log density of each τ, the centre given it, and its variance: each (points,)."""
+    totals = np.square(tau)[:, np.newaxis] + variances
+    precision = (1.0 / totals).sum(axis=1)
+    # About a rough centre, so that a large common offset costs no digits.
+    offset = float(means.mean())
+    centres = ((means - offset) / totals).sum(axis=1) / precision
+    squares = (np.square(means - offset - centres[:, np.newaxis]) / totals).sum(axis=1)
+    scores = -0.5 * (np.log(totals).sum(axis=1) + np.log(precision) + squares)
+    return scores, offset + centres, 1.0 / precision
 
 
-def shrink(
-    means: FloatArray, variances: FloatArray, centre: Centre
-) -> tuple[FloatArray, FloatArray]:
-    """Move means towards the centre as far as their noise warrants.
+def shrink(means: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Move means towards what all segments have in common, as far as their noise warrants.
 
     Parameters
     ----------
     means, variances
-        (segments,); a variance of infinity stands for a segment without rewards.
+        (segments,): a variance of infinity stands for a segment without rewards, which takes the
+        common mean, with an error that says how far segments differ. At least one is finite.
 
     Returns
     -------
     tuple
-        (segments,) posterior means and standard errors; these include that the centre is
-        estimated, too.
+        (segments,) posterior means and standard deviations; these include that the common mean
+        and τ are only known as far as the segments tell.
+
+    Examples
+    --------
+    >>> means, errors = shrink(np.array([1.0, 3.0, 0.0]), np.array([0.5, 0.5, np.inf]))
+    >>> means.round(3).tolist(), bool(errors[2] > errors[0])
+    ([1.183, 2.817, 2.0], True)
     """
-    trust = np.where(np.isinf(variances), 0.0, centre.between / (centre.between + variances))
-    own = np.where(np.isinf(variances), centre.mean, means)
-    moved = centre.mean + trust * (own - centre.mean)
-    noise = np.where(np.isinf(variances), centre.between, trust * np.nan_to_num(variances))
-    spread = noise + np.square(1.0 - trust) * centre.variance
-    return moved, np.sqrt(spread)
-
-
-def typical_error(centre: Centre) -> float:
-    """Return the standard error of a segment of which only the centre is known."""
-    return math.sqrt(centre.between + centre.variance)
+    seen = np.isfinite(variances)
+    spread = spread_of(means[seen], variances[seen])
+    squared = np.square(spread.tau)[:, np.newaxis]
+    # All (points, segments): given τ, the mean is a mixture of the own one and the centre.
+    known = np.where(seen, variances, 1.0)
+    trust = np.where(seen, squared / (squared + known), 0.0)
+    centres = spread.centres[:, np.newaxis]
+    given = centres + trust * (np.where(seen, means, 0.0) - centres)
+    own = np.where(seen, trust * known, squared)
+    noise = own + np.square(1.0 - trust) * spread.variances[:, np.newaxis]
+    moved = spread.weights @ given
+    total = spread.weights @ (noise + np.square(given - moved))
+    return moved, np.sqrt(total)
