@@ -1,0 +1,50 @@
+"""The measurements as a log-log picture, one panel a question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+PANELS = (
+    ("interactive", "K", "one pull and update from Python", "arms K"),
+    ("simulator", "K", "simulators", "arms K"),
+    ("simulator", "parameters", "UCB-C, K = 18", "size of Θ"),
+    ("simulator", "runs", "UCB, K = 3", "runs at once"),
+)
+
+
+def draw(data: dict[str, Any], path: Path) -> None:
+    """Draw all panels into a file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 2, figsize=(13, 10), constrained_layout=True)
+    names = list(dict.fromkeys(point["who"] for point in data["points"]))
+    colours = {name: f"C{place % 10}" for place, name in enumerate(names)}
+    styles = {
+        "ucb": "-",
+        "ts": "--",
+        "ts-beta": ":",
+        "ucb-c": "-.",
+        "ts-c": (0, (5, 1, 1, 1, 1, 1)),
+    }
+    for (kind, against, title, label), ax in zip(PANELS, axes.flat, strict=True):
+        chosen = [p for p in data["points"] if p["kind"] == kind and p["against"] == against]
+        lines: dict[tuple[str, str], list[tuple[int, float]]] = {}
+        for point in chosen:
+            key = (point["who"], point["policy"])
+            lines.setdefault(key, []).append((point["at"], point["seconds"] * 1e9))
+        for (who, policy), line in lines.items():
+            xs, ys = zip(*sorted(line), strict=True)
+            style: Any = styles.get(policy, "-")
+            mine = who == "structuredbandits"
+            ax.loglog(xs, ys, linestyle=style, marker=".", color=colours[who],
+                      linewidth=2.5 if mine else 1.2, label=f"{who}: {policy}")  # fmt: skip
+        ax.set(title=title, xlabel=label, ylabel="ns a round")
+        ax.grid(True, which="major", alpha=0.3)
+        ax.legend(fontsize=7, ncols=2)
+    figure.suptitle(f"Cost of a round, one core, {data['date']}")
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    plt.close(figure)

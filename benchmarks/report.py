@@ -1,0 +1,167 @@
+"""Recorded measurements as pages: benchmarks/README.md, benchmarks/peers.png and docs/peers.md.
+
+Each part is recorded on its own as JSON; the pages are written from whatever is recorded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent
+RECORDS = ROOT / "records"
+DOCS = ROOT.parent / "docs"
+
+_HEAD = """\
+# Benchmarks
+
+Written by `python -m benchmarks --record`. `make bench` measures everything and records nothing;
+`--quick` is a rehearsal of a few minutes, `--only core` (or `peers`, `scaling`, `correctness`) one
+part. Only ratios within one run are claimed: the times are of one machine on one day.
+"""
+
+
+def about() -> dict[str, Any]:
+    """When, where and with which versions something was measured."""
+    packages = ("numpy", "numba", "scipy", "joblib", "pandas", "river", "mabwiser")
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "load": round(os.getloadavg()[0], 1),
+        "packages": {name: version(name) for name in packages},
+    }
+
+
+def record(part: str, data: dict[str, Any]) -> None:
+    """Keep a part's measurements."""
+    RECORDS.mkdir(exist_ok=True)
+    text = json.dumps({**about(), **data}, indent=1, ensure_ascii=False)
+    (RECORDS / f"{part}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def recorded(part: str) -> dict[str, Any] | None:
+    """A part's measurements, if there are any."""
+    path = RECORDS / f"{part}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _origin(data: dict[str, Any]) -> str:
+    packages = ", ".join(f"{name} {number}" for name, number in data["packages"].items())
+    text = f"{data['date']}, Python {data['python']}, {data['machine']}, {packages}."
+    if data["load"] > 1.5:
+        text += (
+            f" The machine was shared (load {data['load']}); figures are the best of many repeats."
+        )
+    return text + "\n"
+
+
+def core_section(data: dict[str, Any]) -> str:
+    """What structure costs."""
+    rows = [
+        [row["figure"], row["target"], row["value"], "yes" if row["reached"] else "no"]
+        for row in data["rows"]
+    ]
+    return (
+        "## The core\n\nT = 50,000 on one core unless stated; the two sides of a ratio take turns."
+        "\n\n" + table(["figure", "target", "measured", "reached"], rows) + "\n" + _origin(data)
+    )
+
+
+def scaling_section(data: dict[str, Any]) -> str:
+    """Two processes."""
+    return (
+        "## A sweep on two processes\n\n"
+        f"{data['one']:.0f} s with one process and {data['two']:.0f} s with two, start-up "
+        f"included: {data['ratio']:.2f} times as fast (target 1.7).\n\n" + _origin(data)
+    )
+
+
+def peers_section(data: dict[str, Any]) -> str:
+    """Who is how fast at K = 3, relative to us."""
+    points = [p for p in data["points"] if p["against"] == "K" and p["at"] in (3, 100)]
+    base = {
+        (p["kind"], p["policy"], p["at"]): p["seconds"]
+        for p in points
+        if p["who"] == "structuredbandits"
+    }
+    rows = []
+    for p in points:
+        like = "ts" if p["policy"] == "ts-beta" else p["policy"]
+        ours = base.get((p["kind"], like, p["at"]))
+        ratio = f"{p['seconds'] / ours:,.1f}" if ours else ""
+        time = f"{p['seconds'] * 1e6:,.3g} µs"
+        rows.append([p["kind"], p["who"], p["policy"], str(p["at"]), time, ratio])
+    rows.sort(key=lambda row: (row[0], int(row[3])))
+    text = "## Peers\n\n![Cost of a round](peers.png)\n\n"
+    text += (
+        "Seconds a round, and how many times ours that is for the same policy (Beta Thompson is "
+        "held against our Gaussian one). Peers' simulators run their own problems: River's "
+        "`evaluate`, MABWiser's replay of a log in one batch, SMPyBandits' Evaluator.\n\n"
+    )
+    columns = ["what", "library", "policy", "K", "a round", "÷ ours"]
+    text += table(columns, rows) + "\n"
+    names = ", ".join(f"{name} {number}" for name, number in data["versions"].items())
+    text += f"Versions: {names}.\n"
+    text += "".join(f"\n- {line}" for line in data["missing"])
+    return text + "\n" + _origin(data)
+
+
+def correctness_page(data: dict[str, Any]) -> str:
+    """Docs: regret of peers' policies against the textbook."""
+    rows = [
+        [
+            f["library"], f["policy"], str(f["runs"]),
+            f"{f['regret']:.1f} ± {f['standard_error']:.1f}", f"{f['textbook']:.1f}",
+            f"{f['z']:+.1f}", f["verdict"],
+        ]
+        for f in data["findings"]
+    ]  # fmt: skip
+    names = ", ".join(f"{name} {number}" for name, number in data["versions"].items())
+    missing = "".join(f"\n- {line}" for line in data["missing"])
+    template = (ROOT / "peers" / "page.md").read_text(encoding="utf-8")
+    columns = ["library", "policy", "runs", "regret", "textbook", "z", "finding"]
+    return template.format(
+        table=table(columns, rows), versions=names, date=data["date"], missing=missing
+    )
+
+
+SECTIONS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "core": core_section,
+    "scaling": scaling_section,
+    "peers": peers_section,
+}
+
+
+def write_pages() -> list[Path]:
+    """Write all pages anew from what is recorded."""
+    parts = [_HEAD]
+    for name, section in SECTIONS.items():
+        data = recorded(name)
+        if data is not None:
+            parts.append(section(data))
+    pages = [ROOT / "README.md"]
+    pages[0].write_text("\n".join(parts), encoding="utf-8")
+    peers, correctness = recorded("peers"), recorded("correctness")
+    if peers is not None:
+        from benchmarks.peers.picture import draw
+
+        pages.append(ROOT / "peers.png")
+        draw(peers, pages[-1])
+    if correctness is not None:
+        pages.append(DOCS / "peers.md")
+        pages[-1].write_text(correctness_page(correctness), encoding="utf-8")
+    return pages
