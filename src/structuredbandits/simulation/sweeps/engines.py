@@ -19,6 +19,12 @@ EngineName = Literal["local", "dask", "ray"]
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 _SECONDS_BETWEEN_LOOKS = 1.0
+# Workers whose process was killed wait for work that never comes; a short patience ends them.
+_OF_BACKEND: dict[str, dict[str, Any]] = {
+    "loky": {"idle_worker_timeout": 20},
+    "dask": {},
+    "ray": {},
+}
 
 
 class WorkersLost(Exception):
@@ -101,7 +107,9 @@ class Engine:
         backend = {"local": "loky", "dask": "dask", "ray": "ray"}[self.name]
         return_as = "generator_unordered" if kind == "generator" else "list"
         try:
-            with joblib.parallel_config(backend=backend, n_jobs=self._n_jobs):
+            with joblib.parallel_config(
+                backend=backend, n_jobs=self._n_jobs, **_OF_BACKEND[backend]
+            ):
                 # One item at a time: an item takes about a second, and joblib's own batches would
                 # make several of them depend on one worker.
                 parallel = joblib.Parallel(

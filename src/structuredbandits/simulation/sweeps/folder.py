@@ -47,13 +47,6 @@ class Folder:
     def prepare(self, plan: Plan) -> dict[str, Any]:
         """Make the folder, or find that it holds this very sweep; return its manifest."""
         stored = self._check(plan)
-        try:
-            for cell in plan.cells:
-                (self.results / cell.folder).mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
-            (self.path / _UNFINISHED).mkdir(exist_ok=True)
-        except OSError as error:
-            raise _cannot_write(self.path, error) from error
         manifest = stored or {
             "format": FORMAT,
             "version": VERSION,
@@ -63,7 +56,15 @@ class Folder:
             "started": _now(),
         }
         manifest |= {"versions": _versions(), "machine": _machine(), "state": "running"}
-        self.write_manifest(manifest)
+        try:
+            shutil.rmtree(self.path / _UNFINISHED, ignore_errors=True)
+            (self.path / _UNFINISHED).mkdir(exist_ok=True)
+            # The manifest comes first: a folder of results without one would be a stranger's.
+            self.write_manifest(manifest)
+            for cell in plan.cells:
+                (self.results / cell.folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
         return manifest
 
     def _check(self, plan: Plan) -> dict[str, Any] | None:

@@ -1,0 +1,146 @@
+"""A sweep that is killed, at any moment and however often, ends with the same bytes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import structuredbandits as sb
+
+SETTINGS = """
+problem = "three-arms"
+theta = [0.5, 2.6]
+policies = ["ucb", "ts-c"]
+horizon = 20_000
+seed = [0, 1]
+runs = 20
+runs_per_task = 4
+checkpoints = 10
+until = "5%"
+max_runs = 60
+"""
+PIECES = 40  # before precision asks for more
+
+# The process kills itself while it writes its n-th file: half of the bytes are there, or all of
+# them under another name, or the file is in place and nobody was told.
+SELF_KILLER = """
+import os, pathlib, signal, sys
+moment, number, settings, out = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+calls = 0
+def die_at(name, before):
+    def wrap(real):
+        def call(*arguments):
+            global calls
+            calls += name == moment
+            if calls == number and name == moment:
+                before(*arguments)
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments)
+        return call
+    return wrap
+real_replace = pathlib.Path.replace
+os.fsync = die_at("half", lambda handle: os.ftruncate(handle, 100))(os.fsync)
+pathlib.Path.replace = die_at("before", lambda *_: None)(pathlib.Path.replace)
+pathlib.Path.replace = die_at("after", real_replace)(pathlib.Path.replace)
+import structuredbandits as sb
+sb.sweep(settings, out, n_jobs=1)
+"""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted((folder / "results").rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("settings") / "sweep.toml"
+    path.write_text(SETTINGS, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def undisturbed(settings: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert sb.sweep(settings, folder, n_jobs=1).complete
+    found = contents(folder)
+    assert len(found) > PIECES
+    return found
+
+
+def number_of_files(folder: Path) -> int:
+    return sum(1 for _ in folder.glob("results/*/*.parquet"))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_killed_at_random_moments(
+    n_jobs: int, settings: Path, undisturbed: dict[str, bytes], tmp_path: Path
+) -> None:
+    """Three kills, each after some more files and a random moment; the workers are not asked."""
+    chance = random.Random(n_jobs)
+    code = f"import structuredbandits as sb; sb.sweep({str(settings)!r}, 'out', n_jobs={n_jobs})"
+    out = tmp_path / "out"
+    kills = 0
+    for _ in range(3):
+        goal = number_of_files(out) + chance.randrange(1, 8)
+        process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
+        end = time.monotonic() + 120
+        while number_of_files(out) < goal and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.002)
+        time.sleep(chance.random() * 0.05)
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        process.wait()
+    assert kills >= 2
+    assert number_of_files(out) < len(undisturbed)
+    # Workers of a killed process may still be at their last piece; they disturb nothing.
+    assert sb.sweep(settings, out, n_jobs=n_jobs).complete
+    assert contents(out) == undisturbed
+
+
+@pytest.mark.parametrize("moment", ["half", "before", "after"])
+def test_killed_while_a_file_is_written(
+    moment: str, settings: Path, undisturbed: dict[str, bytes], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    # The first file is the manifest.
+    for number in (1, 6):
+        killed = subprocess.run(
+            [sys.executable, "-c", SELF_KILLER, moment, str(number), str(settings), str(out)],
+            check=False,
+            timeout=120,
+            capture_output=True,
+            text=True,
+        )
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert 0 < number_of_files(out) < PIECES
+    assert sb.sweep(settings, out, n_jobs=1).complete
+    assert contents(out) == undisturbed
+    assert not (out / ".unfinished").exists()
+
+
+def test_an_interrupted_sweep_says_so_and_continues(
+    settings: Path, undisturbed: dict[str, bytes], tmp_path: Path
+) -> None:
+    code = f"import structuredbandits as sb; sb.sweep({str(settings)!r}, 'out', n_jobs=1)"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.PIPE)
+    end = time.monotonic() + 120
+    while number_of_files(tmp_path / "out") < 3 and time.monotonic() < end:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode != 0
+    assert sb.load_sweep(tmp_path / "out").manifest["state"] == "interrupted"
+    assert sb.sweep(settings, tmp_path / "out", n_jobs=1).complete
+    assert contents(tmp_path / "out") == undisturbed
