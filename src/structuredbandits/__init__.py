@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from structuredbandits._version import __version__
 
 if TYPE_CHECKING:
+    from structuredbandits import experiments as experiments
     from structuredbandits import testing as testing
     from structuredbandits.environments import Bernoulli as Bernoulli
     from structuredbandits.environments import Gaussian as Gaussian
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from structuredbandits.policies.classical.ucb import UCB as UCB
     from structuredbandits.policies.classical.ucb_tuned import UCBTuned as UCBTuned
     from structuredbandits.policies.competitive import Competitive as Competitive
+    from structuredbandits.policies.diagnostics import Diagnostics as Diagnostics
     from structuredbandits.policies.floor import ExplorationFloor as ExplorationFloor
     from structuredbandits.policies.informative import Informative as Informative
     from structuredbandits.policies.own import index_policy as index_policy
@@ -63,8 +65,15 @@ if TYPE_CHECKING:
     from structuredbandits.policies.registry import make_algorithm as make_algorithm
     from structuredbandits.policies.registry import make_policy as make_policy
     from structuredbandits.policies.registry import policy_names as policy_names
+    from structuredbandits.policies.robust import Robust as Robust
     from structuredbandits.policies.structured.glm_ucb import GLMUCB as GLMUCB
     from structuredbandits.policies.structured.hierarchical import Hierarchical as Hierarchical
+    from structuredbandits.policies.structured.hierarchical_competitive import (
+        HierarchicalCompetitive as HierarchicalCompetitive,
+    )
+    from structuredbandits.policies.structured.hierarchical_index import (
+        HierarchicalIndex as HierarchicalIndex,
+    )
     from structuredbandits.policies.structured.ids import IDS as IDS
     from structuredbandits.policies.structured.linear_greedy import LinearGreedy as LinearGreedy
     from structuredbandits.policies.structured.oful import OFUL as OFUL
@@ -108,7 +117,6 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "WrongVersion",
     ),
     "evaluation": ("Decision", "Estimate", "evaluate", "simulate_log"),
-    "identification": ("Identification", "identify"),
     "learning": (
         "Cells",
         "LearningReport",
@@ -118,6 +126,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "read_cells",
         "simulate_survey",
     ),
+    "identification": ("Identification", "identify"),
     "policies.algorithm": ("Algorithm",),
     "policies.batch": ("pull_many",),
     "policies.classical.bayes_ucb": ("BayesUCB",),
@@ -130,13 +139,17 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "policies.classical.ucb": ("UCB",),
     "policies.classical.ucb_tuned": ("UCBTuned",),
     "policies.competitive": ("Competitive",),
+    "policies.diagnostics": ("Diagnostics",),
     "policies.floor": ("ExplorationFloor",),
     "policies.informative": ("Informative",),
     "policies.own": ("index_policy",),
     "policies.policy": ("Policy",),
     "policies.registry": ("make_algorithm", "make_policy", "policy_names"),
+    "policies.robust": ("Robust",),
     "policies.structured.glm_ucb": ("GLMUCB",),
     "policies.structured.hierarchical": ("Hierarchical",),
+    "policies.structured.hierarchical_competitive": ("HierarchicalCompetitive",),
+    "policies.structured.hierarchical_index": ("HierarchicalIndex",),
     "policies.structured.ids": ("IDS",),
     "policies.structured.linear_greedy": ("LinearGreedy",),
     "policies.structured.oful": ("OFUL",),
@@ -151,7 +164,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "structure": ("Box", "Finite", "Interval", "Structure"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("testing",)
+_MODULES = ("experiments", "testing")
 
 __all__ = ["__version__", *sorted(_HOME_OF), *_MODULES]  # names from the table
 

@@ -76,6 +76,10 @@ class Algorithm:
     def check(self, structure: Structure) -> None:
         """Raise `InvalidPolicy` if the algorithm does not apply to the structure."""
 
+    def set_structure(self, structure: Structure) -> Structure:
+        """The structure over which a run keeps its confidence set, if it keeps one."""
+        return structure
+
     def choice_probabilities(self, snapshot: Snapshot, candidates: np.ndarray) -> np.ndarray | None:
         """Probability of each candidate, (candidates,), or None where it cannot be told."""
         return None

@@ -72,6 +72,9 @@ class ExplorationFloor(Algorithm):
     def check(self, structure: Structure) -> None:
         self.algorithm.check(structure)
 
+    def set_structure(self, structure: Structure) -> Structure:
+        return self.algorithm.set_structure(structure)
+
     def agent(self, structure: Structure, rounds: int, horizon: int) -> FloorAgent:
         return FloorAgent(self.algorithm.agent(structure, rounds, horizon), float(self.floor))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from structuredbandits.policies.steps import (
     restore_all,
 )
 from structuredbandits.structure import Structure
+
+if TYPE_CHECKING:
+    from structuredbandits.policies.diagnostics import Diagnostics
 
 _FIRST_ROUNDS = 1024
 
@@ -202,7 +205,7 @@ class Policy:
         mask = self.memory.marks == 0
         if not mask.any():
             return self._names
-        best = self.structure.optimal[mask].any(axis=0)
+        best = self.algorithm.set_structure(self.structure).optimal[mask].any(axis=0)
         return tuple(name for name, yes in zip(self._names, best, strict=True) if yes)
 
     @property
@@ -224,6 +227,12 @@ class Policy:
                 "does, such as ts-c or ucb-c."
             )
         return dict(zip(self._names, shares.tolist(), strict=True))
+
+    def diagnostics(self) -> Diagnostics:
+        """How well the rewards so far fit the structure; see `Diagnostics`."""
+        from structuredbandits.policies.diagnostics import diagnose
+
+        return diagnose(self)
 
     def snapshot(self) -> Snapshot:
         """The run at this moment, for `Algorithm.probabilities`."""

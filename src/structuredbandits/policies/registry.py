@@ -29,8 +29,11 @@ from structuredbandits.policies.classical.ucb_tuned import UCBTuned
 from structuredbandits.policies.competitive import Competitive
 from structuredbandits.policies.floor import ExplorationFloor
 from structuredbandits.policies.informative import Informative
+from structuredbandits.policies.robust import Robust
 from structuredbandits.policies.structured.glm_ucb import GLMUCB
 from structuredbandits.policies.structured.hierarchical import Hierarchical
+from structuredbandits.policies.structured.hierarchical_competitive import HierarchicalCompetitive
+from structuredbandits.policies.structured.hierarchical_index import HierarchicalIndex
 from structuredbandits.policies.structured.ids import IDS
 from structuredbandits.policies.structured.linear_greedy import LinearGreedy
 from structuredbandits.policies.structured.oful import OFUL
@@ -80,6 +83,8 @@ for _algorithm in (
     EpsilonGreedy,
     UCBS,
     Hierarchical,
+    HierarchicalIndex,
+    HierarchicalCompetitive,
     PosteriorSampling,
     IDS,
     LinearGreedy,
@@ -134,7 +139,7 @@ def make_algorithm(policy: str | Algorithm) -> Algorithm:
         hint = f"did you mean {', '.join(near)}?" if near else f"known are {_listing()}."
         raise InvalidPolicy(f"there is no policy {policy!r}; {hint}")
     settings = _read_settings(policy, match.group(2) or "")
-    floor = settings.pop("floor", None)
+    outside = _take_outside(settings)
     used: set[str] = set()
     algorithm = _assemble(name, settings, used)
     unknown = sorted(set(settings) - used)
@@ -143,14 +148,25 @@ def make_algorithm(policy: str | Algorithm) -> Algorithm:
             f"policy {policy!r} has no parameter {unknown[0]!r}; it has "
             f"{', '.join(sorted(_settings_of(name))) or 'none'}."
         )
-    return algorithm if floor is None else ExplorationFloor(algorithm, floor=floor)
+    return _put_outside(algorithm, outside)
+
+
+def _take_outside(settings: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of what goes around a whole algorithm."""
+    return {key: settings.pop(key) for key in ("floor", "robust") if key in settings}
+
+
+def _put_outside(algorithm: Algorithm, outside: dict[str, Any]) -> Algorithm:
+    if "robust" in outside:
+        algorithm = Robust(algorithm, pulls=outside["robust"])
+    return ExplorationFloor(algorithm, floor=outside["floor"]) if "floor" in outside else algorithm
 
 
 def _make_explicit(policy: str, match: re.Match[str]) -> Algorithm:
     base, inner, confidence, suffix, outer = match.groups(default="")
     algorithm = make_algorithm(f"{base}({inner})")
     settings = _read_settings(policy, outer)
-    floor = settings.pop("floor", None)
+    outside = _take_outside(settings)
     informative = None
     if suffix:
         taken = {key: settings.pop(key) for key in ("gamma", "d") if key in settings}
@@ -165,7 +181,7 @@ def _make_explicit(policy: str, match: re.Match[str]) -> Algorithm:
         confidence=_CONFIDENCE[confidence.lower()],
         **settings,
     )
-    return competitive if floor is None else ExplorationFloor(competitive, floor=floor)
+    return _put_outside(competitive, outside)
 
 
 def _listing() -> str:
@@ -212,6 +228,8 @@ def _is_known(name: str) -> bool:
 def _settings_of(name: str) -> set[str]:
     base, confidence, suffix = _parts(name)
     known = {field.name for field in dataclasses.fields(base)} | {"floor"}
+    if confidence is not None or not base.classical:
+        known.add("robust")
     if confidence is not None:
         known |= {"alpha", "pull_each_arm_first"}
     if suffix is not None:
@@ -306,7 +324,8 @@ def algorithm_from_dict(stored: dict[str, Any]) -> Algorithm:
             settings[key] = (
                 algorithm_from_dict(value) if "algorithm" in value else Informative(**value)
             )
-    known = {**_BY_NAME, Competitive.name: Competitive, ExplorationFloor.name: ExplorationFloor}
+    around = (Competitive, ExplorationFloor, Robust)
+    known = {**_BY_NAME, **{algorithm.name: algorithm for algorithm in around}}
     if name not in known:
         raise InvalidPolicy(
             f"the stored policy is {name!r}, which is not known here; import the module that "
