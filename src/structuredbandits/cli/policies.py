@@ -14,6 +14,15 @@ import typer
 if TYPE_CHECKING:
     from structuredbandits.policies.algorithm import Algorithm
 
+_LETTERS = {
+    "mu_hat": "μ̂",
+    "mu_k": "μ_k",
+    "sigma": "σ",
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    " <= ": " ≤ ",
+}
 _SUFFIXES = {
     "-c": "Algorithm-C: choose only among arms that are best at some plausible θ",
     "-c-kl": "... and now and then pull the arm whose mean varies most over the plausible θ",
@@ -63,13 +72,17 @@ def _entry(name: str) -> dict[str, Any]:
 
 
 def _settings(algorithm: Algorithm) -> dict[str, Any]:
-    fields = dataclasses.fields(algorithm)
-    return {f.name: f"{getattr(algorithm, f.name):g}" for f in fields if f.default is not None}
+    values = {f.name: getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)}
+    return {
+        name: f"{value:g}" if isinstance(value, float) else value
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 def _line(algorithm: Algorithm) -> str:
     """The first line of its documentation, with the mathematics in its own letters."""
     line = (inspect.getdoc(algorithm) or "").splitlines()[0]
-    for text, letter in (("mu_hat", "μ̂"), ("sigma", "σ"), ("alpha", "α"), ("beta", "β")):
+    for text, letter in _LETTERS.items():
         line = line.replace(text, letter)
-    return line.rstrip(".")
+    return line.replace("*mean*", "mean").rstrip(".")
