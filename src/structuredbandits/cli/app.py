@@ -14,9 +14,9 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from structuredbandits._version import __version__
-from structuredbandits.cli.evaluate import EVALUATE_EXAMPLES, evaluate
+from structuredbandits.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
+from structuredbandits.cli.analyze import analyze
 from structuredbandits.cli.examples import examples
-from structuredbandits.cli.learn import LEARN_EXAMPLES, learn
 from structuredbandits.cli.policies import policies
 from structuredbandits.cli.problems import problems
 from structuredbandits.cli.simulate import EXAMPLES, simulate
@@ -42,10 +42,9 @@ app = typer.Typer(
         f'{NAME} simulate movielens --theta "18-24 artist" --out results',
     ),
 )
+app.command(epilog=ANALYZE_EXAMPLES)(analyze)
 app.command(epilog=EXAMPLES)(simulate)
 app.command(epilog=SWEEP_EXAMPLES)(sweep)
-app.command(epilog=LEARN_EXAMPLES)(learn)
-app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
 app.command()(problems)
 app.command()(policies)
 
