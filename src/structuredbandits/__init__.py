@@ -98,6 +98,11 @@ if TYPE_CHECKING:
     from structuredbandits.structure import Finite as Finite
     from structuredbandits.structure import Interval as Interval
     from structuredbandits.structure import Structure as Structure
+    from structuredbandits.theory import Analysis as Analysis
+    from structuredbandits.theory import AnalysisTable as AnalysisTable
+    from structuredbandits.theory import C_epsilon as C_epsilon
+    from structuredbandits.theory import analyze as analyze
+    from structuredbandits.theory import lower_bound as lower_bound
 
 #: Where each public name lives. Names are imported when they are first used, so that
 #: ``import structuredbandits`` and ``structuredbandits --help`` stay quick.
@@ -161,6 +166,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "problems": ("Problem", "load_problem", "load_structure", "problem_names"),
     "simulation": ("Results", "load_results", "simulate"),
     "simulation.sweeps": ("SweepResults", "load_sweep", "sweep"),
+    "theory": ("Analysis", "AnalysisTable", "C_epsilon", "analyze", "lower_bound"),
     "structure": ("Box", "Finite", "Interval", "Structure"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

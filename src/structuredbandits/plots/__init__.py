@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from structuredbandits.plots.analysis import competitive_plot as competitive_plot
     from structuredbandits.plots.analysis import regions_plot as regions_plot
+    from structuredbandits.plots.comparison import (
+        regret_against_theta_plot as regret_against_theta_plot,
+    )
+    from structuredbandits.plots.comparison import regret_spread_plot as regret_spread_plot
     from structuredbandits.plots.regret import regret_plot as regret_plot
     from structuredbandits.plots.structure import structure_plot as structure_plot
     from structuredbandits.plots.style import colour_of as colour_of
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 # Imported when first used: Matplotlib takes a while to load.
 _HOMES = {
     "analysis": ("competitive_plot", "regions_plot"),
+    "comparison": ("regret_against_theta_plot", "regret_spread_plot"),
     "regret": ("regret_plot",),
     "structure": ("structure_plot",),
     "style": ("colour_of", "look_of", "save"),
@@ -30,7 +35,9 @@ __all__ = [
     "competitive_plot",
     "look_of",
     "regions_plot",
+    "regret_against_theta_plot",
     "regret_plot",
+    "regret_spread_plot",
     "save",
     "structure_plot",
 ]

@@ -1,0 +1,93 @@
+"""`structuredbandits reproduce`: the published figures, and one page that shows them.
+
+This module knows the options and the order of the work. It must not know what a figure shows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from structuredbandits.cli.examples import examples
+from structuredbandits.cli.simulate import whole_number
+
+_COMMAND = "structuredbandits reproduce"
+REPRODUCE_EXAMPLES = examples(
+    f"{_COMMAND} three-arms",
+    f"{_COMMAND} two-arms informative --runs 20 --out figures",
+    f"{_COMMAND} all",
+)
+
+
+def reproduce(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID ... | all]",
+            show_default=False,
+            help="Which figures; without one the list of all ids is printed.",
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole_number,
+            show_default="the paper's 100",
+            help="Runs of every simulation.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", parser=whole_number, help="Equal seeds give equal results.")
+    ] = 0,
+    out: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Where pictures, tables and the report go."),
+    ] = Path("reproduced"),
+    n_jobs: Annotated[
+        int,
+        typer.Option(
+            metavar="N", parser=whole_number, help="Threads that simulate; -1 for all cores."
+        ),
+    ] = -1,
+    picture_format: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="png, svg or pdf.")
+    ] = "png",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
+) -> None:
+    """Reproduce the figures of the paper, with what it claims and whether that held.
+
+    Interrupted work goes on where it stopped: a finished figure is not made again.
+    """
+    from rich.console import Console
+
+    from structuredbandits import experiments
+    from structuredbandits.report import write_report
+
+    console = Console(highlight=False, soft_wrap=True)
+    if not ids:
+        for name in experiments.experiment_ids():
+            console.print(f"{name:24}{experiments.load_experiment(name).title}", markup=False)
+        return
+    chosen = list(experiments.experiment_ids()) if "all" in ids else list(dict.fromkeys(ids))
+    kept = experiments.reproduce(
+        chosen,
+        out,
+        runs=runs,
+        seed=seed,
+        n_jobs=n_jobs,
+        picture_format=picture_format,
+        progress="off" if quiet else "lines",
+    )
+    report = write_report(kept, out / "report.html")
+    if quiet:
+        return
+    for one in kept:
+        for claim in one.claims:
+            word = "held   " if claim.held else "did not"
+            console.print(
+                f"{one.experiment.id}: {word} {claim.text} ({claim.statistic})", markup=False
+            )
+    console.print(f"The report is {report}.", markup=False)

@@ -1,0 +1,199 @@
+"""The simulated figures on given reward functions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from structuredbandits.environments import Bernoulli
+from structuredbandits.experiments.claims import no_worse, settles, smaller, smallest
+from structuredbandits.experiments.experiment import Claim, Outcome, Request
+from structuredbandits.experiments.simulated import (
+    counts_of,
+    joined,
+    settings_of,
+    simulated,
+    with_functions,
+)
+from structuredbandits.plots import regions_plot, regret_against_theta_plot, regret_plot
+from structuredbandits.problems import Problem, load_problem
+from structuredbandits.simulation import Results
+from structuredbandits.structure import Structure
+from structuredbandits.theory import analyze
+
+_FAMILIES = {
+    "UCB": ["ucb", "ucb-s", "ucb-c"],
+    "Thompson sampling": ["ts", "ts-c"],
+    "KL-UCB": ["kl-ucb", "kl-ucb-c"],
+}
+
+
+def three_arms(request: Request) -> Outcome:
+    """Three families of algorithms at θ* with one, two and three competitive arms."""
+    problem = load_problem("three-arms")
+    results = {
+        family: simulated(request, problem, policies) for family, policies in _FAMILIES.items()
+    }
+    claims: list[Claim] = []
+    for family, (base, *_, competitive) in _FAMILIES.items():
+        for place in range(3):
+            claims.append(smaller(results[family], competitive, base, place))
+        claims.append(settles(results[family], competitive, 0))
+    ucb = results["UCB"]
+    claims.append(smallest(ucb, "ucb-s", 0))
+    claims.append(smaller(ucb, "ucb", "ucb-s", 2, "ucb-s is worse than ucb at θ* = 2.6"))
+    claims += counts_of(problem.structure, ucb)
+    figures = {family: regret_plot(found) for family, found in results.items()}
+    figures["functions"] = regions_plot(analyze(problem.structure))
+    table = joined({family: found.summary() for family, found in results.items()}, "family")
+    return Outcome(figures, table, tuple(claims), settings_of(ucb, families=_FAMILIES))
+
+
+def two_arms(request: Request) -> Outcome:
+    """Regret against θ*."""
+    problem = load_problem("two-arms")
+    results = simulated(request, problem, ["ucb", "ucb-s", "ucb-c", "ts-c"])
+    thetas = list(results.thetas)
+    apart = [place for place, theta in enumerate(thetas) if not math.isclose(theta, 3.0)]
+    final = results.mean()[..., -1]
+    wins = int((final[:, apart].argmin(axis=0) == results.policies.index("ts-c")).sum())
+    worse = [thetas[place] for place in apart if not no_worse(results, "ucb-c", "ucb", place).held]
+    claims = (
+        smallest(results, "ucb-s", thetas.index(2.75)),
+        smaller(
+            results, "ucb", "ucb-s", thetas.index(3.25), "ucb-s is worse than ucb at θ* = 3.25"
+        ),
+        Claim(
+            "ucb-c is never worse than ucb",
+            not worse,
+            f"worse at {worse}" if worse else f"at none of {len(apart)} values of θ*",
+        ),
+        Claim(
+            "ts-c performs best for most θ*",
+            wins > len(apart) / 2,
+            f"smallest mean regret at {wins} of {len(apart)} values of θ*",
+        ),
+    )
+    figures = {
+        "regret": regret_against_theta_plot(results),
+        "functions": regions_plot(analyze(problem.structure)),
+    }
+    return Outcome(figures, results.summary(), claims, settings_of(results))
+
+
+def linear(request: Request) -> Outcome:
+    """Linear rewards, with the algorithms that are made for them."""
+    problem = load_problem("linear")
+    results = simulated(request, problem, ["ucb", "glm-ucb", "oful", "ucb-c", "ts-c"])
+    claims = [smaller(results, "ucb-c", "ucb", place) for place in range(len(results.thetas))]
+    claims += [
+        smaller(
+            results,
+            "ts-c",
+            "glm-ucb",
+            place,
+            f"ts-c competes with glm-ucb at θ* = {results.thetas[place]}",
+        )
+        for place in range(len(results.thetas))
+    ]
+    claims += counts_of(problem.structure, results)
+    return with_functions(problem.structure, results, claims)
+
+
+def plane(request: Request) -> Outcome:
+    """A vector θ with rewards that are not linear."""
+    problem = load_problem("plane")
+    results = simulated(request, problem, ["ucb", "ucb-c", "ts", "ts-c"])
+    claims = [
+        smaller(results, f"{base}-c", base, place)
+        for place in range(len(results.thetas))
+        for base in ("ucb", "ts")
+    ]
+    claims += counts_of(problem.structure, results)
+    return with_functions(problem.structure, results, claims)
+
+
+def informative(request: Request) -> Outcome:
+    """Pulls for information, in the UCB and the Thompson family."""
+    problem = load_problem("informative")
+    families = {
+        "UCB": ["ucb", "ucb-s", "ucb-c", "ucb-c-kl", "ucb-c-entropy", "ucb-c-random"],
+        "Thompson sampling": ["ts", "ts-c", "ts-c-kl", "ts-c-entropy", "ts-c-random"],
+    }
+    results = {
+        family: simulated(request, problem, policies) for family, policies in families.items()
+    }
+    ucb, thompson = results["UCB"], results["Thompson sampling"]
+    final = dict(zip(ucb.policies, ucb.mean()[:, 0, -1], strict=True))
+    family = [final[name] for name in ("ucb-c", "ucb-c-kl", "ucb-c-entropy", "ucb-c-random")]
+    claims = [
+        smaller(ucb, "ucb-c-kl", "ucb-c"),
+        smaller(ucb, "ucb-c-kl", "ucb-c-entropy"),
+        smaller(ucb, "ucb-c-kl", "ucb-c-random"),
+        smaller(thompson, "ts-c-kl", "ts-c"),
+        smaller(thompson, "ts-c-kl", "ts-c-entropy"),
+        smaller(thompson, "ts-c-kl", "ts-c-random"),
+        Claim(
+            "ucb-s ends near 2,500 while the ucb-c family ends between 500 and 800",
+            2000 <= final["ucb-s"] <= 3000 and all(450 <= value <= 850 for value in family),
+            f"ucb-s {final['ucb-s']:.0f}; family {min(family):.0f} to {max(family):.0f}",
+        ),
+        _early(ucb),
+    ]
+    figures = {name: regret_plot(found) for name, found in results.items()}
+    figures["functions"] = regions_plot(analyze(problem.structure))
+    table = joined({name: found.summary() for name, found in results.items()}, "family")
+    return Outcome(figures, table, tuple(claims), settings_of(ucb, families=families))
+
+
+def _early(results: Results) -> Claim:
+    curves = dict(zip(results.policies, results.mean()[:, 0], strict=True))
+    behind = results.rounds[curves["ucb-c-kl"] > curves["ucb-c"]]
+    last = int(behind[-1]) if behind.size else 0
+    return Claim(
+        "ucb-c-kl is below ucb-c from early on",
+        last < results.horizon // 10,
+        f"its mean regret is above ucb-c's for the last time at round {last:,}",
+    )
+
+
+def bernoulli(request: Request) -> Outcome:
+    """Beta Thompson sampling on two arms with rewards of 0 and 1 (Appendix F)."""
+    structure = Structure.from_breakpoints(
+        {"1": [(0, 0.2), (1, 0.8)], "2": [(0, 0.5), (1, 0.5)]},
+        sigma=0.5,
+        points=601,
+        name="bernoulli",
+    )
+    problem = Problem(
+        "bernoulli",
+        structure,
+        Bernoulli(structure),
+        (0.25, 0.75),
+        50_000,
+        "Arm 1 wins more often the larger θ is, arm 2 half of the time.",
+        "Two arms that win or lose",
+    )
+    results = simulated(request, problem, ["ts-beta", "ts-beta-c", "ucb", "ucb-c"])
+    claims = [
+        *(smaller(results, "ts-beta-c", "ts-beta", place) for place in range(2)),
+        settles(results, "ts-beta-c", 1),
+        *(_thompson_bound(structure, results, place) for place in range(2)),
+        *counts_of(structure, results),
+    ]
+    return with_functions(structure, results, claims)
+
+
+def _thompson_bound(structure: Structure, results: Results, place: int) -> Claim:
+    theta = results.thetas[place]
+    means = structure.means_at(theta)
+    bad, gap = int(np.argmin(means)), float(np.ptp(means))
+    number = results.policies.index("ts-beta-c")
+    pulls = float(results.pulls[number, place, :, bad].mean())
+    bound = 9.0 * math.log(results.horizon) / gap**2
+    return Claim(
+        f"at θ* = {theta} the worse arm is pulled at most 9 log T / Δ² times, up to a constant",
+        pulls <= bound,
+        f"{pulls:.1f} pulls, bound {bound:.0f}",
+    )
