@@ -10,13 +10,15 @@ from __future__ import annotations
 import csv
 from functools import cache
 from importlib.resources import files
+from os import PathLike
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structuredbandits.environments import Ratings
-from structuredbandits.errors import InvalidInput
+from structuredbandits.errors import DamagedFile, FileError, InvalidInput
 from structuredbandits.problems.problem import Problem
 from structuredbandits.structure import Finite, Structure
 from structuredbandits.structure.theta import FloatArray
@@ -77,13 +79,16 @@ class _Table(NamedTuple):
     """(segments, genres, stars)."""
 
 
-def movielens(*, split_seed: int = 0) -> Problem:
+def movielens(*, split_seed: int = 0, counts: str | PathLike[str] | None = None) -> Problem:
     """Return the problem with genres as arms and the visitor's age and occupation as θ.
 
     Parameters
     ----------
     split_seed
         Which random half of the ratings is known; the rewards come from the other half.
+    counts
+        A file of counts that `structuredbandits movielens` made from raw data; the embedded one
+        if None.
 
     Notes
     -----
@@ -92,23 +97,23 @@ def movielens(*, split_seed: int = 0) -> Problem:
     """
     if isinstance(split_seed, bool) or not isinstance(split_seed, int) or split_seed < 0:
         raise InvalidInput(f"split_seed = {split_seed!r} is not a whole number from 0 on.")
-    table = _read()
+    table = _embedded() if counts is None else _read_file(Path(counts))
     known, other = _halves(table.counts, split_seed)
     # A segment with a genre that nobody rated has no mean for it, in one half or the other.
     complete = (known.sum(axis=2) > 0).all(axis=1) & (other.sum(axis=2) > 0).all(axis=1)
     kept = np.flatnonzero(complete).tolist()
     known, other = known[kept], other[kept]
     parameters = _parameters([table.segments[i] for i in kept])
-    counts = known.sum(axis=2)
+    number = known.sum(axis=2)
     structure = Structure.from_table(
-        known @ _STARS / counts,
+        known @ _STARS / number,
         parameters,
         table.genres,
         sigma=_SIGMA,
         name="movielens",
-        counts=counts,
+        counts=number,
         standard_errors=_standard_errors(known),
-        prior=counts.sum(axis=1),
+        prior=number.sum(axis=1),
     )
     return Problem(
         "movielens",
@@ -135,9 +140,25 @@ def _parameters(segments: list[tuple[int, int]]) -> Finite:
 
 
 @cache
-def _read() -> _Table:
-    text = (files("structuredbandits.problems") / "data" / _FILE).read_text(encoding="utf-8")
+def _embedded() -> _Table:
+    return _parse((files("structuredbandits.problems") / "data" / _FILE).read_text("utf-8"))
+
+
+def _read_file(path: Path) -> _Table:
+    try:
+        return _parse(path.read_text("utf-8"))
+    except OSError as error:
+        raise FileError(f"{str(path)!r} cannot be read ({error.strerror or error}).") from error
+    except (KeyError, ValueError, TypeError):
+        raise DamagedFile(
+            f"{str(path)!r} holds no counts of ratings; make it with 'structuredbandits movielens'."
+        ) from None
+
+
+def _parse(text: str) -> _Table:
     rows = list(csv.DictReader(text.splitlines()))
+    if not rows:
+        raise ValueError("no rows")
     segments = sorted({(int(row["age"]), int(row["occupation"])) for row in rows})
     genres = sorted({row["genre"] for row in rows})
     counts = np.zeros((len(segments), len(genres), len(_STARS)), dtype=np.int64)
