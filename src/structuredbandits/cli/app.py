@@ -16,7 +16,9 @@ import typer
 from structuredbandits._version import __version__
 from structuredbandits.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
 from structuredbandits.cli.analyze import analyze
+from structuredbandits.cli.evaluate import EVALUATE_EXAMPLES, evaluate
 from structuredbandits.cli.examples import examples
+from structuredbandits.cli.learn import LEARN_EXAMPLES, learn
 from structuredbandits.cli.policies import policies
 from structuredbandits.cli.problems import problems
 from structuredbandits.cli.simulate import EXAMPLES, simulate
@@ -45,6 +47,8 @@ app = typer.Typer(
 app.command(epilog=ANALYZE_EXAMPLES)(analyze)
 app.command(epilog=EXAMPLES)(simulate)
 app.command(epilog=SWEEP_EXAMPLES)(sweep)
+app.command(epilog=LEARN_EXAMPLES)(learn)
+app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
 app.command()(problems)
 app.command()(policies)
 
