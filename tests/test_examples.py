@@ -50,16 +50,17 @@ def own_structure_story(printed: str) -> None:
 STORIES = {"own_policy.py": own_policy_story, "own_structure.py": own_structure_story}
 
 
-def test_every_example_is_listed() -> None:
-    assert {path.name for path in FOLDER.glob("*.py")} == set(PROMISES)
+def test_every_promise_is_of_an_example() -> None:
+    assert set(PROMISES) <= {path.name for path in FOLDER.glob("*.py")}
 
 
-@pytest.mark.parametrize("name", PROMISES)
+@pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.glob("*.py")))
 def test_an_example_runs(name: str, tmp_path: Path) -> None:
     code = (FOLDER / name).read_text(encoding="utf-8")
     assert len(code.splitlines()) <= 45
     printed = run_code(code, tmp_path)
-    for promise in PROMISES[name]:
+    assert printed
+    for promise in PROMISES.get(name, []):
         assert re.search(promise, printed), printed
     assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
     if name in STORIES:
