@@ -103,7 +103,8 @@ def peers_section(data: dict[str, Any]) -> str:
         like = "ts" if p["policy"] == "ts-beta" else p["policy"]
         ours = base.get((p["kind"], like, p["at"]))
         ratio = f"{p['seconds'] / ours:,.1f}" if ours else ""
-        time = f"{p['seconds'] * 1e6:,.3g} µs"
+        micros = p["seconds"] * 1e6
+        time = f"{micros:,.0f} µs" if micros >= 100 else f"{micros:.3g} µs"
         rows.append([p["kind"], p["who"], p["policy"], str(p["at"]), time, ratio])
     rows.sort(key=lambda row: (row[0], int(row[3])))
     text = "## Peers\n\n![Cost of a round](peers.png)\n\n"
