@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 from numba import njit
 
 from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.algorithm import is_number
 from structuredbandits.policies.index import IndexAlgorithm
-from structuredbandits.policies.protocol import implements, index
+from structuredbandits.policies.protocol import has_index, implements, index
 from structuredbandits.policies.registry import register
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
 
 
-def index_policy(function: Callable[..., float]) -> type[IndexAlgorithm]:
+def index_policy(function: Callable[..., float]) -> type[Any]:
     """Make an algorithm of an index function.
 
     The function gets an arm (``pulls``, ``mean``, ``scale`` = sigma/sqrt(pulls), ``sigma``,
@@ -47,15 +48,24 @@ def index_policy(function: Callable[..., float]) -> type[IndexAlgorithm]:
             f"{function.__name__} must take (arm, moment) and then parameters with defaults, for "
             "example def cautious(arm, moment, width=1.0)."
         )
+    _check_names(function.__name__, [p.name for p in settings])
     compiled = njit(error_model="numpy")(function)
-    # Numba wants at least one field, so a function without parameters gets one that is not used.
-    fields = [p.name for p in settings] or ["nothing"]
-    agent: Any = namedtuple(f"{function.__name__}_agent", fields)  # type: ignore[misc]  # fields known at run time only
-    agent.__module__ = function.__module__
-    _register_index(agent, compiled, bool(settings))
+    agent = _agent_class(function)
 
     def make_agent(self: Any, structure: Structure, rounds: int, horizon: int) -> Any:
-        return agent(*([float(getattr(self, p.name)) for p in settings] or [0.0]))
+        # Here, since a class that came from another process was not registered in this one.
+        if not has_index(agent):
+            _register_index(agent, compiled, bool(settings))
+        # Numba wants no empty tuple, so a function without parameters gets one that is not used.
+        return agent(tuple(float(getattr(self, p.name)) for p in settings) or (0.0,))
+
+    def check_settings(self: Any) -> None:
+        for p in settings:
+            if not is_number(getattr(self, p.name)):
+                raise InvalidPolicy(
+                    f"{self.name} needs a finite number as {p.name}, not "
+                    f"{getattr(self, p.name)!r}; give for example {p.name}={p.default!r}."
+                )
 
     made = dataclasses.make_dataclass(
         function.__name__,
@@ -66,6 +76,7 @@ def index_policy(function: Callable[..., float]) -> type[IndexAlgorithm]:
             "name": function.__name__.replace("_", "-"),
             "__doc__": function.__doc__ or f"Index policy of {function.__name__}.",
             "__module__": function.__module__,
+            "__post_init__": check_settings,
         },
         frozen=True,
         repr=False,
@@ -75,12 +86,32 @@ def index_policy(function: Callable[..., float]) -> type[IndexAlgorithm]:
     return made
 
 
+def _agent_class(function: Callable[..., float]) -> Any:
+    """What compiled code holds of the policy: one field that is a plain tuple.
+
+    Numba cannot hand over the fields of a named one.
+    """
+    made: Any = namedtuple(f"{function.__name__}_agent", ["settings"])  # type: ignore[misc]  # named at run time
+    made.__module__ = function.__module__
+    return made
+
+
+def _check_names(function: str, settings: list[str]) -> None:
+    """Refuse names that mean something else already."""
+    taken = [name for name in settings if hasattr(IndexAlgorithm, name)]
+    if taken:
+        raise InvalidPolicy(
+            f"{function} has a parameter {taken[0]!r}, which every algorithm has for something "
+            "else; call it otherwise."
+        )
+
+
 def _register_index(agent: type, compiled: Any, has_settings: bool) -> None:
     if has_settings:
 
         @implements(index, agent)
         def _index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
-            return compiled(arm, moment, *agent)
+            return compiled(arm, moment, *agent.settings)
 
     else:
 

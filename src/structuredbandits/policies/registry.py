@@ -64,8 +64,21 @@ _EXPLICIT = re.compile(
 _NAME = re.compile(r"^\s*([a-z0-9-]+)\s*(?:\((.*)\))?\s*$", re.IGNORECASE)
 
 
+def _built_in(algorithm: type[Algorithm]) -> bool:
+    return algorithm.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
 def register(algorithm: type[Algorithm]) -> type[Algorithm]:
-    """Make an algorithm known by its name, here and in stored states."""
+    """Make an algorithm known by its name, here and in stored states.
+
+    A user's own may replace an earlier one of hers, and never a built-in one.
+    """
+    known = _BY_NAME.get(algorithm.name)
+    replaces_own = known is not None and not _built_in(known)
+    if not _built_in(algorithm) and algorithm.name in policy_names() and not replaces_own:
+        raise InvalidPolicy(
+            f"{algorithm.name!r} is the name of a built-in policy; call yours otherwise."
+        )
     _BY_NAME[algorithm.name] = algorithm
     return algorithm
 

@@ -1,0 +1,188 @@
+"""A user's own index function and metric: compiled, and good for everything a built-in one is."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import joblib
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.classical.ucb import UCB
+from structuredbandits.policies.competitive import Competitive
+from structuredbandits.policies.informative import Informative
+from structuredbandits.policies.own import index_policy
+from structuredbandits.policies.policy import Policy
+from structuredbandits.policies.registry import make_algorithm
+from structuredbandits.simulation import simulate
+from structuredbandits.structure import Structure
+from tests.plain import classical, run
+from tests.plain.run import PlainRun, Rule
+from tests.plain.worlds import compare, worlds
+from tests.policies.own_policies import own_greedy, own_ucb, span
+
+TWO = Structure.from_table([[1.0, 0.0, 0.3], [0.0, 2.0, 0.3]], sigma=0.5)
+BOTH = [own_ucb(alpha=2.0), Competitive(own_ucb(), informative=Informative(span, gamma=5.0))]
+
+
+def plain_span(values: list[float], weights: list[float], tolerance: float) -> float:
+    return values[-1] - values[0]
+
+
+@settings(max_examples=30)
+@given(worlds(), st.sampled_from([0.3, 3.0]))
+def test_inside_algorithm_c_with_a_metric_of_one_s_own(world: Any, alpha: float) -> None:
+    step = Informative(span, gamma=5.0, d=0.7)
+    policy = Competitive(own_ucb(alpha=alpha), world.structure, informative=step, seed=4)
+    plain_step = run.Informative(plain_span, gamma=5.0, d=0.7)
+    rule = Rule("c", classical.ucb(alpha), informative=plain_step)
+    compare(policy, PlainRun(rule, world.facts, 4), world, rounds=40)
+
+
+def test_it_is_a_value_like_any_other() -> None:
+    assert repr(own_ucb(alpha=2.0)) == "own_ucb(alpha=2.0)"
+    assert own_ucb(alpha=2.0) == own_ucb(alpha=2) != own_ucb()
+    assert hash(own_ucb(alpha=2.0)) == hash(own_ucb(alpha=2))
+    assert own_ucb(alpha=2.0).label == "own-ucb(alpha=2)"
+    assert make_algorithm("own-ucb-c(alpha=2)") == Competitive(own_ucb(alpha=2), alpha=2)
+    assert make_algorithm("own-greedy") == own_greedy()
+    assert own_ucb.__doc__ == "UCB once more, so that its decisions are known."
+    for clone in (copy.deepcopy(BOTH[1]), pickle.loads(pickle.dumps(BOTH[1]))):
+        assert clone == BOTH[1]
+
+
+def test_a_run_of_it_is_stored_as_json() -> None:
+    policy = own_greedy().start(TWO, seed=0)
+    for arm in range(3):
+        policy.update(arm, float(arm))
+    clone = Policy.from_state(TWO, json.loads(json.dumps(policy.state_dict())))
+    assert clone.algorithm == own_greedy()
+    assert clone.pull() == policy.pull() == "3"
+
+
+def test_a_run_with_one_s_own_metric_cannot_be_stored() -> None:
+    policy = Competitive(own_ucb(), TWO, informative=Informative(span), seed=0)
+    with pytest.raises(InvalidPolicy, match="a metric of your own cannot be stored as JSON"):
+        policy.state_dict()
+
+
+def test_the_same_in_other_processes() -> None:
+    settings: dict[str, Any] = {"theta": [0, 1], "horizon": 40, "runs": 3, "progress": "off"}
+    here = simulate(TWO, BOTH, **settings)
+    with joblib.parallel_config(backend="loky"):
+        there = simulate(TWO, BOTH, **settings, n_jobs=2)
+    assert here.policies == ("own-ucb(alpha=2)", "own-ucb-c-span(gamma=5)")
+    assert (here.reward == there.reward).all()
+    assert (here.pulls == there.pulls).all()
+
+
+SCRIPT = """
+import math
+import joblib
+import structuredbandits as sb
+
+@sb.index_policy
+def mine(arm, moment, width=1.0):
+    return arm.mean + width * arm.sigma * math.sqrt(moment.log_t / arm.pulls)
+
+if __name__ == "__main__":
+    structure = sb.Structure.from_table([[1.0, 0.0], [0.0, 2.0]], sigma=0.5)
+    policies = [mine(width=0.5), mine(width=2)]
+    here = sb.simulate(structure, policies, theta=0, horizon=40, runs=3)
+    with joblib.parallel_config(backend="loky"):
+        there = sb.simulate(structure, policies, theta=0, horizon=40, runs=3, n_jobs=2)
+    assert (here.reward == there.reward).all()
+    print(*here.policies)
+"""
+
+
+def test_defined_in_a_script_and_sent_to_other_processes(tmp_path: Path) -> None:
+    """There the class arrives without its module, and was never registered."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    assert done.stderr == ""
+    assert done.stdout == "mine(width=0.5) mine(width=2)\n"
+
+
+def test_a_new_definition_replaces_the_old_one() -> None:
+    """As in a notebook, where a cell is edited and run again."""
+
+    def make(sign: float) -> Any:
+        @index_policy
+        def edited(arm: Any, moment: Any) -> float:
+            return float(sign * arm.mean)
+
+        return edited
+
+    history = [(0, 1.0), (1, 2.0), (2, 3.0)]
+    largest, smallest = make(1.0), make(-1.0)
+    assert largest().start(TWO, seed=0, history=history).pull() == "3"
+    assert smallest().start(TWO, seed=0, history=history).pull() == "1"
+    assert make_algorithm("edited") == smallest()
+
+
+def no_arm() -> float:
+    return 0.0
+
+
+def no_default(arm: Any, moment: Any, width: float) -> float:
+    return width
+
+
+def taken_parameter(arm: Any, moment: Any, label: float = 1.0) -> float:
+    return label
+
+
+def ucb(arm: Any, moment: Any) -> float:
+    return math.inf
+
+
+def ts_c(arm: Any, moment: Any) -> float:
+    return math.inf
+
+
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [
+        (
+            no_arm,
+            "no_arm must take (arm, moment) and then parameters with defaults, for example def "
+            "cautious(arm, moment, width=1.0).",
+        ),
+        (
+            no_default,
+            "no_default must take (arm, moment) and then parameters with defaults, for example "
+            "def cautious(arm, moment, width=1.0).",
+        ),
+        (
+            taken_parameter,
+            "taken_parameter has a parameter 'label', which every algorithm has for something "
+            "else; call it otherwise.",
+        ),
+        (ucb, "'ucb' is the name of a built-in policy; call yours otherwise."),
+        (ts_c, "'ts-c' is the name of a built-in policy; call yours otherwise."),
+    ],
+)
+def test_refused_functions(function: Any, sentence: str) -> None:
+    with pytest.raises(InvalidPolicy) as caught:
+        index_policy(function)
+    assert str(caught.value) == sentence
+    assert make_algorithm("ucb") == UCB()
+
+
+def test_refused_settings() -> None:
+    with pytest.raises(InvalidPolicy) as caught:
+        make_algorithm("own-ucb(alpha='wide')")
+    assert str(caught.value) == (
+        "own-ucb needs a finite number as alpha, not 'wide'; give for example alpha=3.0."
+    )
