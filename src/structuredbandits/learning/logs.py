@@ -168,6 +168,17 @@ def _dataset(files: Files, columns: Sequence[str] = ()) -> Any:
             ),
         )
     try:
+        found = dataset.dataset(list(files.paths), format=kind, partitioning="hive")
+        texts = [
+            name
+            for name in columns
+            if found.schema.field(name).type in (pa.string(), pa.large_string())
+        ]
+        if files.kind == "csv" or not texts:
+            return found
+        # Texts as numbers into a list of the different ones, as Parquet has them: that is quicker.
+        read = dataset.ParquetReadOptions(dictionary_columns=texts)
+        kind = dataset.ParquetFileFormat(read_options=read)
         return dataset.dataset(list(files.paths), format=kind, partitioning="hive")
     except (OSError, pa.ArrowException) as error:
         raise FileError(f"{_name(files.paths)} cannot be read: {_one_line(error)}.") from error
