@@ -1,4 +1,4 @@
-"""`python -m benchmarks.comparison`: all policies on all embedded problems, as docs/comparison.md."""
+"""`python -m benchmarks.comparison`: all policies on all embedded problems (docs/comparison.md)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 
 def candidates(structure: sb.Structure) -> tuple[list[str], dict[str, str]]:
-    """All policies that apply, without the variants of the informative step, and why others fail."""
+    """All policies that apply, without those of an informative step, and why others do not."""
     names = [name for name in sb.policy_names() if not name.endswith(_INFORMATIVE)]
     return applicable(structure, names)
 
