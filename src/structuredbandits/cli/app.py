@@ -19,8 +19,10 @@ from structuredbandits.cli.analyze import analyze
 from structuredbandits.cli.evaluate import EVALUATE_EXAMPLES, evaluate
 from structuredbandits.cli.examples import examples
 from structuredbandits.cli.learn import LEARN_EXAMPLES, learn
+from structuredbandits.cli.movielens import MOVIELENS_EXAMPLES, movielens
 from structuredbandits.cli.policies import policies
 from structuredbandits.cli.problems import problems
+from structuredbandits.cli.reproduce import REPRODUCE_EXAMPLES, reproduce
 from structuredbandits.cli.simulate import EXAMPLES, simulate
 from structuredbandits.cli.sweep import SWEEP_EXAMPLES, sweep
 from structuredbandits.errors import Interrupted, StructuredBanditsError, StructureWarning
@@ -49,6 +51,8 @@ app.command(epilog=EXAMPLES)(simulate)
 app.command(epilog=SWEEP_EXAMPLES)(sweep)
 app.command(epilog=LEARN_EXAMPLES)(learn)
 app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
+app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
+app.command(epilog=MOVIELENS_EXAMPLES)(movielens)
 app.command()(problems)
 app.command()(policies)
 

@@ -85,7 +85,7 @@ def number_with_error(value: float, error: float) -> str:
     >>> number_with_error(1815.43, 4.42), number_with_error(12.346, 0.0421)
     ('1,815 ± 4', '12.35 ± 0.04')
     >>> number_with_error(12.346, math.nan)
-    '12'
+    '12.3'
     """
     if not math.isfinite(error):
         return f"{value:,.{_digits(abs(value) / 100)}f}"
