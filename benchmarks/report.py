@@ -83,10 +83,11 @@ def core_section(data: dict[str, Any]) -> str:
 
 def scaling_section(data: dict[str, Any]) -> str:
     """Two processes."""
+    one, two = (", ".join(f"{seconds:.1f}" for seconds in data[key]) for key in ("one", "two"))
     return (
         "## A sweep on two processes\n\n"
-        f"{data['one']:.0f} s with one process and {data['two']:.0f} s with two, start-up "
-        f"included: {data['ratio']:.2f} times as fast (target 1.7).\n\n" + _origin(data)
+        f"{one} s with one process and {two} s with two, start-up included: the best are "
+        f"{data['ratio']:.2f} times apart (target 1.7). {data.get('note', '')}\n\n" + _origin(data)
     )
 
 
