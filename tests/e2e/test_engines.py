@@ -66,7 +66,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 def cluster() -> Iterator[Any]:
     """Two Dask workers, each a process of its own."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
     ) as running:
         yield running
 
@@ -85,6 +85,23 @@ def test_dask(expected: dict[str, bytes], cluster: Any, tmp_path: Path) -> None:
     )
     assert results.complete
     assert results.manifest["engine"] == "dask"
+    assert contents(tmp_path / "out") == expected
+
+
+def test_dask_without_an_address_starts_a_cluster_here(
+    expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    results = sb.sweep(written(tmp_path, SETTINGS), tmp_path / "out", engine="dask", n_jobs=2)
+    assert results.complete
+    assert contents(tmp_path / "out") == expected
+
+
+def test_dask_uses_the_client_that_is_open(
+    expected: dict[str, bytes], cluster: Any, tmp_path: Path
+) -> None:
+    with distributed.Client(cluster):
+        results = sb.sweep(written(tmp_path, SETTINGS), tmp_path / "out", engine="dask")
+    assert results.complete
     assert contents(tmp_path / "out") == expected
 
 

@@ -19,6 +19,8 @@ EngineName = Literal["local", "dask", "ray"]
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 _SECONDS_BETWEEN_LOOKS = 1.0
+# Without an address Dask's pages want the port 8787, which another cluster may have.
+_ANY_PORT = "127.0.0.1:0"
 # Workers whose process was killed wait for work that never comes; a short patience ends them.
 _OF_BACKEND: dict[str, dict[str, Any]] = {
     "loky": {"idle_worker_timeout": 20},
@@ -182,15 +184,13 @@ def _package(name: str, engine: str) -> Any:
 @contextlib.contextmanager
 def _dask(address: str | None, n_jobs: int) -> Iterator[None]:
     distributed = _package("distributed", "dask")
-    if address is None:
-        with contextlib.suppress(ValueError):  # no client is open in this process
-            distributed.get_client()
-            yield
-            return
+    if address is None and _has_client(distributed):
+        yield
+        return
     workers = None if n_jobs < 0 else n_jobs
     try:
         client = (
-            distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+            distributed.Client(n_workers=workers, threads_per_worker=1, dashboard_address=_ANY_PORT)
             if address is None
             else distributed.Client(address, timeout=30)
         )
@@ -198,6 +198,14 @@ def _dask(address: str | None, n_jobs: int) -> Iterator[None]:
         raise _no_cluster("Dask", address, error) from error
     with client:
         yield
+
+
+def _has_client(distributed: Any) -> bool:
+    try:
+        distributed.get_client()
+    except ValueError:  # none is open in this process
+        return False
+    return True
 
 
 @contextlib.contextmanager
