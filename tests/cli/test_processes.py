@@ -65,9 +65,10 @@ def test_a_full_standard_output_is_one_sentence(start: Start) -> None:
 
 
 def test_a_reader_that_leaves_is_nothing_to_talk_about(start: Start) -> None:
-    process = start("policies", "--json")
-    assert process.stdout is not None
-    process.stdout.close()
+    reader, writer = os.pipe()
+    os.close(reader)  # before the command starts: it must not win a race
+    process = start("policies", "--json", stdout=writer)
+    os.close(writer)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (1, "")
 

@@ -120,7 +120,7 @@ def test_ucb_pulls_a_worse_arm_until_the_indices_balance() -> None:
             sb.UCB(alpha=alpha),
             theta=0,
             horizon=horizon,
-            runs=200,
+            runs=400,
             seed=6,
             progress="off",
         )

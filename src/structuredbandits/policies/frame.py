@@ -26,6 +26,11 @@ class FrameType(types.StructRef):  # type: ignore[misc]  # Numba is untyped
         """Types of values, not of constants: a frame is filled at run time."""
         return tuple((name, types.unliteral(kind)) for name, kind in fields)
 
+    @property
+    def key(self) -> Any:
+        """Frames are alike if their fields are; names would confuse two agents called the same."""
+        return self._fields
+
 
 class Frame(structref.StructRefProxy):  # type: ignore[misc]  # Numba is untyped
     """Python's hold on a frame; it keeps the arrays inside alive."""

@@ -83,8 +83,9 @@ def _agent_class(metric: str | Metric) -> type:
     if isinstance(metric, str):
         return _NAMED[metric]
     if metric not in _OWN:
-        name = getattr(metric, "__name__", "metric")
-        own = namedtuple(f"By_{name}", ["coin", "weights"])  # type: ignore[misc]  # named at run time
+        # Numba tells tuple classes apart by their names at calls, so each metric gets one.
+        name = f"By_{getattr(metric, '__name__', 'metric')}_{len(_OWN) + 1}"
+        own = namedtuple(name, ["coin", "weights"])  # type: ignore[misc]  # named at run time
         own.__module__ = getattr(metric, "__module__", "__main__")
         _METRICS[own] = metric if hasattr(metric, "py_func") else njit(metric)
         _OWN[metric] = own

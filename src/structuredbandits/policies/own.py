@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 from collections import namedtuple
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ from structuredbandits.policies.registry import register
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
+
+
+_definitions = itertools.count(1)
 
 
 def index_policy(function: Callable[..., float]) -> type[Any]:
@@ -91,7 +95,9 @@ def _agent_class(function: Callable[..., float]) -> Any:
 
     Numba cannot hand over the fields of a named one.
     """
-    made: Any = namedtuple(f"{function.__name__}_agent", ["settings"])  # type: ignore[misc]  # named at run time
+    # Numba tells tuple classes apart by their names at calls, so each definition gets one.
+    name = f"{function.__name__}_agent_{next(_definitions)}"
+    made: Any = namedtuple(name, ["settings"])  # type: ignore[misc]  # named at run time
     made.__module__ = function.__module__
     return made
 

@@ -34,7 +34,7 @@ MISTAKES = [
     ("horizon = 50", "horizon = 0", 3, "horizon is 0"),
     ("horizon = 50", "horizon = 5.5", 3, "horizon is 5.5"),
     ("horizon = 50", "horizon = 50\ncheckpoints = 'lin'", 4, "checkpoints is 'lin'"),
-    ("horizon = 50", "horizon = 50\ncheckpoints = [10, 60]", 4, "between round 1 and the horizon"),
+    ("horizon = 50", "horizon = 50\ncheckpoints = [10, 60]", 4, "from 1 to the horizon 50"),
     ("horizon = 50", "horizon = 50\nuntil = '2'", 4, "until is '2'"),
     ("horizon = 50", "horizon = 50\nmax_runs = 9", 4, "max_runs is 9 without until"),
     ("horizon = 50", "horizon = 50\nuntil = '2%'\nmax_runs = 3", 5, "more than max_runs = 3"),
