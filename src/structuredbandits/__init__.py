@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from structuredbandits.problems import load_problem as load_problem
     from structuredbandits.problems import load_structure as load_structure
     from structuredbandits.problems import problem_names as problem_names
+    from structuredbandits.recommendation import Recommendation as Recommendation
+    from structuredbandits.recommendation import recommend as recommend
     from structuredbandits.simulation import Results as Results
     from structuredbandits.simulation import load_results as load_results
     from structuredbandits.simulation import simulate as simulate
@@ -164,6 +166,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "policies.structured.ucb_s": ("UCBS",),
     "policies.structured.wagp": ("WAGP",),
     "problems": ("Problem", "load_problem", "load_structure", "problem_names"),
+    "recommendation": ("Recommendation", "recommend"),
     "simulation": ("Results", "load_results", "simulate"),
     "simulation.sweeps": ("SweepResults", "load_sweep", "sweep"),
     "theory": ("Analysis", "AnalysisTable", "C_epsilon", "analyze", "lower_bound"),

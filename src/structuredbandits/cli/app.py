@@ -22,6 +22,7 @@ from structuredbandits.cli.learn import LEARN_EXAMPLES, learn
 from structuredbandits.cli.movielens import MOVIELENS_EXAMPLES, movielens
 from structuredbandits.cli.policies import policies
 from structuredbandits.cli.problems import problems
+from structuredbandits.cli.recommend import RECOMMEND_EXAMPLES, recommend
 from structuredbandits.cli.reproduce import REPRODUCE_EXAMPLES, reproduce
 from structuredbandits.cli.simulate import EXAMPLES, simulate
 from structuredbandits.cli.sweep import SWEEP_EXAMPLES, sweep
@@ -51,6 +52,7 @@ app.command(epilog=EXAMPLES)(simulate)
 app.command(epilog=SWEEP_EXAMPLES)(sweep)
 app.command(epilog=LEARN_EXAMPLES)(learn)
 app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
+app.command(epilog=RECOMMEND_EXAMPLES)(recommend)
 app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
 app.command(epilog=MOVIELENS_EXAMPLES)(movielens)
 app.command()(problems)

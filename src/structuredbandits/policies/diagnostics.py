@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structuredbandits.confidence.tables import gains
+from structuredbandits.policies.robust import Robust
 from structuredbandits.policies.structured.hierarchical_model import reward_variance
 
 if TYPE_CHECKING:
     from structuredbandits.policies.policy import Policy
 
 _DOUBTFUL = 0.01
-_REFUTING_ALPHA = 2.0
+_REFUTING_ALPHA = 1.0
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Diagnostics:
         Decisions made while the confidence set was empty, and their share of all decisions; 0 for
         policies without one.
     refuted
-        Whether at every θ some arm is more than √(2 alpha log t) standard deviations off: the test
-        of `Robust`, with its alpha, or alpha = 2 for other policies.
+        Whether at every θ some arm is more than √(2 log 2K + 2 alpha log t) standard deviations
+        off: the test of `Robust`, with its alpha, or alpha = 1 for other policies.
     """
 
     rewards: int
@@ -100,10 +101,9 @@ def diagnose(policy: Policy) -> Diagnostics:
     best = int(np.argmin(totals))
     seen = int((policy.block[0] > 0).sum())
     worst = int(np.argmax(squares[best]))
-    alpha = float(getattr(policy.algorithm, "alpha", _REFUTING_ALPHA))
-    if policy.algorithm.name != "robust":
-        alpha = _REFUTING_ALPHA
-    limit = 2.0 * alpha * math.log(max(policy.received, 2))
+    algorithm = policy.algorithm
+    alpha = algorithm.alpha if isinstance(algorithm, Robust) else _REFUTING_ALPHA
+    limit = 2.0 * (math.log(2.0 * squares.shape[1]) + alpha * math.log(max(policy.received, 2)))
     return Diagnostics(
         policy.received,
         policy.structure.label(best),

@@ -74,11 +74,11 @@ class RobustMemory(NamedTuple):
 class Robust(Algorithm):
     """Trust an algorithm's structure until rewards refute it; never stop looking at every arm.
 
-    The structure is refuted while at every θ some arm's mean reward is more than √(2 alpha log t)
-    standard deviations away from what θ says, counting the map's standard errors (if it has some)
-    and the noise of the rewards. Then the ``fallback`` chooses, from the rewards alone. Refutation
-    cannot see an error in an arm that is never pulled: so every arm is also pulled at least
-    ⌊pulls · log(1 + t/K)⌋ times.
+    The structure is refuted while at every θ some arm's mean reward is more than
+    √(2 log 2K + 2 alpha log t) standard deviations away from what θ says, counting the map's
+    standard errors (if it has some) and the noise of the rewards. Then the ``fallback`` chooses,
+    from the rewards alone. Refutation cannot see an error in an arm that is never pulled: so every
+    arm is also pulled at least ⌊pulls · log(1 + t/K)⌋ times.
 
     Parameters
     ----------
@@ -95,11 +95,10 @@ class Robust(Algorithm):
     -----
     The cost of the forced pulls is at most pulls · log(1 + T/K) times the sum of the gaps, whatever
     the structure. What they buy: in the long run an error of more than
-    noise · √(2 alpha / pulls) in the mean of any arm (beyond √(2 alpha log t) standard errors of
-    the map) is found at every θ, and from then on regret grows as the fallback's. An error that is
-    smaller, or that another θ explains, is not found, and can cost its size in every round. At a
-    fixed round a true structure is refuted with probability at most 2K t^(−alpha) if rewards
-    and errors are normal.
+    noise · √(2 alpha / pulls) in the mean of any arm (of a map that is otherwise exact) is found,
+    and from then on regret grows as the fallback's. An error that is smaller, or that another θ
+    explains, is not found, and can cost its size in every round. With a fixed number of normal
+    rewards a true structure is refuted with probability at most t^(−alpha).
 
     Examples
     --------
@@ -114,7 +113,7 @@ class Robust(Algorithm):
 
     algorithm: Algorithm
     pulls: float = 1.0
-    alpha: float = 2.0
+    alpha: float = 1.0
     fallback: Algorithm = _USUAL_FALLBACK
     name: ClassVar[str] = "robust"
 
@@ -190,7 +189,7 @@ class Robust(Algorithm):
     def label(self) -> str:
         """The algorithm's label with the robustness among its parameters."""
         inner, settings = self.algorithm.label, {"robust": self.pulls}
-        if self.alpha != 2.0:
+        if self.alpha != 1.0:
             settings["refute"] = self.alpha
         own = join_settings(settings)
         if self.fallback != _USUAL_FALLBACK:
@@ -199,7 +198,7 @@ class Robust(Algorithm):
 
     def __repr__(self) -> str:
         parts = [repr(self.algorithm), f"pulls={plain(self.pulls)!r}"]
-        if self.alpha != 2.0:
+        if self.alpha != 1.0:
             parts.append(f"alpha={plain(self.alpha)!r}")
         if self.fallback != _USUAL_FALLBACK:
             parts.append(f"fallback={self.fallback!r}")
@@ -250,7 +249,7 @@ def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any
 @inline
 def _refuted(agent: RobustAgent, misfits: np.ndarray, moment: Moment) -> bool:
     """Whether every θ is too far from some arm's rewards."""
-    limit = 2.0 * agent.alpha * moment.log_t
+    limit = 2.0 * (math.log(2.0 * agent.doubt.noise.size) + agent.alpha * moment.log_t)
     return bool(misfits.min() >= limit)
 
 

@@ -12,20 +12,21 @@ import numpy as np
 
 from structuredbandits._compiled import inline
 
-# Beyond so many deviations a normal has less than 1e-10 of its mass.
-_REACH = 6.5
+# Beyond so many deviations a normal has less than 1e-7 of its mass.
+_REACH = 5.5
 # Steps of a table of the normal density and distribution function: linear between them is right
 # to 1e-7.
 _STEPS = 1024
-# The trapezoidal rule converges exponentially for normals: at this step in deviations of the
-# narrowest one its error is below 1e-9.
-_STEP = 0.9
+# The trapezoidal rule converges exponentially here, but the product of many distribution functions
+# is narrower than each. A step of 0.9 / (1 + 0.3 log(rivals)) deviations of the narrowest rival
+# keeps the error below 1e-6 for 2 to 60 rivals.
+_STEP, _NARROWER = 0.9, 0.3
 _MOST_POINTS = 4000
 
 
 @cache
 def normal_tables() -> tuple[np.ndarray, np.ndarray]:
-    """Density and distribution function of the standard normal at steps from -6.5 to 6.5."""
+    """Density and distribution function of the standard normal at steps from -5.5 to 5.5."""
     from scipy.special import ndtr
 
     places = np.arange(-round(_REACH * _STEPS), round(_REACH * _STEPS) + 2) / _STEPS
@@ -72,7 +73,8 @@ def add_shares(
         return
     # A narrower normal than the grid resolves is drawn as wide as a step: symmetric, so the error
     # is of second order in a thousandth of the range.
-    step = max(_STEP * narrowest, (roof - floor) / _MOST_POINTS)
+    finest = _STEP / (1.0 + _NARROWER * math.log(n_rivals)) * narrowest
+    step = max(finest, (roof - floor) / _MOST_POINTS)
     won, values, total = np.zeros(n_rivals), np.empty(n_rivals), 0.0
     x = floor + 0.5 * step
     while x < roof:

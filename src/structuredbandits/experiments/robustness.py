@@ -1,0 +1,168 @@
+"""What a wrong structure costs: a map that is off by a growing number of standard errors.
+
+This module knows the wrong maps. It must not know how policies choose.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from structuredbandits.environments import Gaussian
+from structuredbandits.experiments.experiment import Claim, Outcome, Request
+from structuredbandits.plots import style
+from structuredbandits.structure import Structure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+OFFSETS = (0.0, 0.5, 1.0, 2.0, 4.0)
+ADVERSARIAL = "adversarial"
+BASE = "ts"
+POLICIES = (
+    "ts",
+    "ts-c",
+    "posterior",
+    "hierarchical",
+    "hierarchical-index",
+    "ts-c(robust=1)",
+    "posterior(robust=1)",
+    "hierarchical-index(robust=1)",
+    "hierarchical-index(robust=4)",
+)
+_ARMS, _THETAS, _COUNT, _HORIZON = 8, 30, 50, 5_000
+
+
+def robustness(request: Request) -> Outcome:
+    """Regret when every mean of the map is off by 0 to 4 standard errors, and when it lies."""
+    table = regret_by_error(request)
+    settings = {
+        "arms": _ARMS,
+        "thetas": _THETAS,
+        "observations_a_mean": _COUNT,
+        "horizon": _HORIZON,
+        "runs": request.runs,
+        "seed": request.seed,
+    }
+    return Outcome({"robustness": robustness_figure(table)}, table, claims(table), settings)
+
+
+def learned_map(seed: int) -> Structure:
+    """A map of 30 θ and 8 arms, learned from 50 rewards a mean with standard deviation 1.
+
+    Arm 1 is the worst at every θ, by 0.3: no policy that believes the map ever needs it.
+    """
+    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(5,)))
+    means = 0.3 * generator.standard_normal(_ARMS) + 0.5 * generator.standard_normal(
+        (_THETAS, _ARMS)
+    )
+    means[:, 0] = means[:, 1:].min(axis=1) - 0.3
+    return Structure.from_table(
+        means,
+        sigma=1.0,
+        counts=np.full(means.shape, _COUNT),
+        standard_errors=np.full(means.shape, 1.0 / np.sqrt(_COUNT)),
+        name="learned map",
+    )
+
+
+def true_means(known: Structure, offset: float | str, seed: int) -> np.ndarray:
+    """Means that rewards really have: (parameters, arms).
+
+    Every mean is the map's plus or minus so many standard errors; in the adversarial case all are
+    as the map says but for arm 1, which is the best at every θ, by 0.5.
+    """
+    if isinstance(offset, str):
+        means = np.array(known.means)
+        means[:, 0] = means.max(axis=1) + 0.5
+        return means
+    assert known.standard_errors is not None
+    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(6,)))
+    signs = generator.choice([-1.0, 1.0], size=known.means.shape)
+    return np.asarray(known.means + offset * signs * known.standard_errors)
+
+
+def regret_by_error(request: Request) -> pd.DataFrame:
+    """A row a policy and error: mean regret over all θ, its standard error, its share of ts's."""
+    known = learned_map(request.seed)
+    rows = []
+    for offset in (*OFFSETS, ADVERSARIAL):
+        truth = Structure.from_table(
+            true_means(known, offset, request.seed), known.parameters, known.arms, sigma=1.0
+        )
+        results = request.simulate(
+            known,
+            list(POLICIES),
+            list(range(_THETAS)),
+            horizon=_HORIZON,
+            runs=request.runs,
+            seed=request.seed,
+            environment=Gaussian(truth),
+            checkpoints=1,
+            n_jobs=request.n_jobs,
+            progress="off",
+        )
+        by_run = results.regret[..., -1].mean(axis=1)
+        by_theta = results.mean()[..., -1]
+        base = results.policies.index(BASE)
+        for place, policy in enumerate(results.policies):
+            rows.append(
+                {
+                    "policy": policy,
+                    "error": str(offset) if isinstance(offset, str) else f"{offset:g} se",
+                    "regret": by_run[place].mean(),
+                    "standard_error": by_run[place].std(ddof=1) / np.sqrt(request.runs)
+                    if request.runs > 1
+                    else np.nan,
+                    "of_ts": by_run[place].mean() / by_run[base].mean(),
+                    "worst_of_ts": (by_theta[place] / by_theta[base]).max(),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def claims(table: pd.DataFrame) -> tuple[Claim, ...]:
+    """What knowing the errors, and doubting the rest, buys."""
+    share = table.set_index(["policy", "error"])["of_ts"]
+    inside = [float(share["hierarchical-index", f"{offset:g} se"]) for offset in OFFSETS[:4]]
+    lied = float(share["hierarchical-index", ADVERSARIAL])
+    guarded = float(share["hierarchical-index(robust=4)", ADVERSARIAL])
+    return (
+        Claim(
+            "hierarchical-index beats ts on maps that are off by up to 2 standard errors",
+            max(inside) < 1.0,
+            f"{max(inside):.2f} of ts's regret at most",
+        ),
+        Claim(
+            "forced pulls and refutation bound the damage of a map that lies",
+            guarded < 0.5 * lied,
+            f"{guarded:.1f} of ts's regret in place of {lied:.1f}",
+        ),
+    )
+
+
+def robustness_figure(table: pd.DataFrame) -> Figure:
+    """Regret as a share of ts's against the error of the map, a line a policy."""
+    errors = list(dict.fromkeys(table["error"]))
+    drawn = style.figure(8.4, 4.6)
+    axes = drawn.add_axes((0.1, 0.13, 0.55, 0.8))
+    for policy, rows in table.groupby("policy", sort=False):
+        look = style.look_of(str(policy))
+        axes.plot(
+            range(len(errors)),
+            rows["of_ts"],
+            color=look.colour,
+            linestyle=look.line,
+            linewidth=style.LINE_WIDTH,
+            marker="o",
+            markersize=4,
+            label=str(policy),
+        )
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(errors)), errors)
+    axes.set_xlabel("error of every mean of the map")
+    axes.set_ylabel("regret as a share of ts's")
+    axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+    return drawn
