@@ -161,7 +161,8 @@ def _write(
         about = {
             "key": key,
             "pictures": [_slug(name) for name in outcome.figures],
-            "claims": [claim._asdict() for claim in outcome.claims],
+            # A comparison of arrays gives NumPy's own truth value, which JSON does not know.
+            "claims": [claim._replace(held=bool(claim.held))._asdict() for claim in outcome.claims],
             "settings": outcome.settings,
             "runs": _runs(experiment, runs),
             "seed": seed,
