@@ -14,7 +14,15 @@ This module is imported by everything, so it must not know anything else of the 
     ├── FileError
     │   ├── DamagedFile           a file that is not what it says it is
     │   └── WrongVersion          a file written by another version of the format
-    └── Interrupted               long work that the user ended
+    ├── Interrupted               long work that the user ended
+    └── ServiceError              what a service answered instead of doing what it was asked
+        ├── Unreachable           no answer at all, in time or ever
+        ├── Unavailable           it runs, but cannot reach its database now (503)
+        ├── Overloaded            it has more to do than it can (429)
+        ├── NotAllowed            no key, a wrong one, or one for something else (401, 403)
+        ├── NotFound              no such experiment, subject or decision (404)
+        ├── Conflict              something else stands there already (409)
+        └── Refused               a request that it cannot use (all other 4xx)
 
     StructureWarning (a UserWarning)
 """
@@ -66,6 +74,69 @@ class WrongVersion(FileError):
 
 class Interrupted(StructuredBanditsError):
     """Long work that was ended by the user before it was done."""
+
+
+class ServiceError(StructuredBanditsError):
+    """What a decision service answered instead of doing what it was asked.
+
+    Parameters
+    ----------
+    message
+        One sentence with the remedy.
+    status
+        The HTTP status, or None where there was no answer.
+    code
+        The service's short name for what went wrong.
+    retry_after
+        After how many seconds the service asks to be asked again, if it does.
+
+    Examples
+    --------
+    >>> error = NotFound("There is no experiment 'x'.", status=404, code="not_found")
+    >>> error.status, error.code, str(error)
+    (404, 'not_found', "There is no experiment 'x'.")
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.retry_after = retry_after
+
+
+class Unreachable(ServiceError):
+    """The service gave no answer: nothing listens there, or it took too long."""
+
+
+class Unavailable(ServiceError):
+    """The service runs but cannot do its work now, since its database does not answer."""
+
+
+class Overloaded(ServiceError):
+    """The service has more to do than it can, and refused this before doing anything."""
+
+
+class NotAllowed(ServiceError):
+    """The key is missing or wrong, or opens something else."""
+
+
+class NotFound(ServiceError):
+    """There is no such experiment, subject or decision."""
+
+
+class Conflict(ServiceError):
+    """What was asked contradicts what is stored, such as a second, different reward."""
+
+
+class Refused(ServiceError):
+    """The service cannot use the request as it is; it changed nothing."""
 
 
 class StructureWarning(UserWarning):

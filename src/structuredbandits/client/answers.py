@@ -1,0 +1,60 @@
+"""From an answer of the service to a value or an error of the library.
+
+It knows what the service's error bodies look like, and neither how they were fetched nor what a
+good answer means.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from structuredbandits.errors import (
+    Conflict,
+    NotAllowed,
+    NotFound,
+    Overloaded,
+    Refused,
+    ServiceError,
+    Unavailable,
+)
+
+_BY_STATUS: dict[int, type[ServiceError]] = {
+    401: NotAllowed,
+    403: NotAllowed,
+    404: NotFound,
+    409: Conflict,
+    429: Overloaded,
+    503: Unavailable,
+}
+
+
+def error_of(status: int, body: object, retry_after: float | None = None) -> ServiceError:
+    """The error for an answer that is not a 2xx.
+
+    Parameters
+    ----------
+    status
+        The HTTP status.
+    body
+        The decoded JSON, or text where it was none (a proxy's page, for example).
+    retry_after
+        The header of that name in seconds.
+
+    Examples
+    --------
+    >>> body = {"error": {"code": "unknown_arm", "message": "No arm 'x'.", "remedy": "Use 'a'."}}
+    >>> error_of(422, body)
+    Refused("No arm 'x'. Use 'a'.")
+    >>> error_of(502, "<html>Bad gateway</html>")
+    ServiceError('The service answered 502: <html>Bad gateway</html>')
+    """
+    code, message = "", ""
+    if isinstance(body, dict) and isinstance(body.get("error"), dict):
+        fault: dict[str, Any] = body["error"]
+        code = str(fault.get("code", ""))
+        message = " ".join(str(fault[name]) for name in ("message", "remedy") if fault.get(name))
+    if not message:
+        shown = str(body).strip()[:200] or "nothing else"
+        message = f"The service answered {status}: {shown}"
+    kind = _BY_STATUS.get(status, Refused if 400 <= status < 500 else ServiceError)
+    return kind(message, status=status, code=code, retry_after=retry_after)

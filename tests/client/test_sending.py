@@ -1,0 +1,233 @@
+"""What is sent again, what is not, and what comes of it, for both clients."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from structuredbandits import errors
+from structuredbandits.client import AsyncClient, Client, Decision
+from tests.client.conftest import KEY, URL
+
+DECISION = {
+    "id": "d1",
+    "experiment": "e",
+    "subject": "s",
+    "round": 1,
+    "arm": "1",
+    "probability": 0.5,
+    "probabilities": {"1": 0.5, "2": 0.5},
+    "competitive_arms": ["1", "2"],
+    "why": "drawn",
+    "structure_version": 1,
+    "created": "2026-01-01T00:00:00Z",
+    "added_by_a_newer_service": 1,
+}
+MADE = httpx.Response(201, json=DECISION)
+BUSY = httpx.Response(
+    429,
+    headers={"Retry-After": "0"},
+    json={"error": {"code": "overloaded", "message": "Too much to do.", "remedy": "Wait."}},
+)
+NO_DATABASE = httpx.Response(
+    503, json={"error": {"code": "unavailable", "message": "No database."}}
+)
+
+
+@pytest.mark.parametrize(
+    "failure", [BUSY, NO_DATABASE, httpx.ConnectError, httpx.ReadTimeout, httpx.RemoteProtocolError]
+)
+def test_a_decision_is_asked_for_again_with_the_same_key(both, script, failure):
+    service = script(failure, failure, MADE)
+    decision = both.run(service, "decide", "e", "s")
+    assert isinstance(decision, Decision)
+    assert (decision.id, decision.arm, decision.probability) == ("d1", "1", 0.5)
+    keys = [request.headers["Idempotency-Key"] for request in service.requests]
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+    assert {request.content for request in service.requests} == {b'{"subject":"s"}'}
+
+
+def test_another_decision_has_another_key(both, script):
+    service = script(MADE)
+    both.run(service, "decide", "e", "s")
+    both.run(service, "decide", "e", "s")
+    both.run(service, "decide", "e", "s", key="mine")
+    keys = [request.headers["Idempotency-Key"] for request in service.requests]
+    assert keys[0] != keys[1]
+    assert keys[2] == "mine"
+
+
+def test_each_decision_of_a_batch_has_its_own_key_for_all_attempts(both, script):
+    service = script(NO_DATABASE, httpx.Response(200, json={"decisions": [DECISION, DECISION]}))
+    made = both.run(service, "decide_many", "e", ["s", "s"])
+    assert [one.id for one in made] == ["d1", "d1"]
+    first, second = (json.loads(request.content)["decisions"] for request in service.requests)
+    assert first == second
+    assert first[0]["key"] != first[1]["key"]
+
+
+@pytest.mark.parametrize("failure", [httpx.ReadTimeout, httpx.RemoteProtocolError, NO_DATABASE])
+def test_what_may_have_been_done_and_must_not_be_doubled_is_not_sent_again(both, script, failure):
+    service = script(failure)
+    with pytest.raises((errors.Unreachable, errors.Unavailable)):
+        both.run(service, "create_experiment", "three-arms")
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("failure", [httpx.ConnectError, httpx.ConnectTimeout, BUSY])
+def test_what_was_certainly_not_done_is_sent_again(both, script, failure):
+    made = httpx.Response(201, json={"id": "e", "policy": "ts", "state": "running"})
+    service = script(failure, made)
+    assert both.run(service, "create_experiment", "three-arms").id == "e"
+    assert len(service.requests) == 2
+
+
+def test_the_last_failure_is_raised_after_the_last_attempt(both, script):
+    service = script(httpx.ConnectError)
+    with pytest.raises(errors.Unreachable, match=r"http://service\.test .*check that it runs"):
+        both.run(service, "decide", "e", "s")
+    assert len(service.requests) == 4
+
+    service = script(BUSY)
+    with pytest.raises(errors.Overloaded, match=r"Too much to do\. Wait\.") as caught:
+        both.run(service, "decide", "e", "s")
+    assert (caught.value.status, caught.value.code, caught.value.retry_after) == (
+        429,
+        "overloaded",
+        0.0,
+    )
+
+
+def test_a_wait_longer_than_the_deadline_is_not_begun(both, script):
+    """The default deadline is 30 s; this test would take an hour if the header were slept for."""
+    service = script(httpx.Response(503, headers={"Retry-After": "3600"}))
+    with pytest.raises(errors.Unavailable) as caught:
+        both.run(service, "decide", "e", "s")
+    assert len(service.requests) == 1
+    assert caught.value.retry_after == 3600.0
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, errors.Refused),
+        (401, errors.NotAllowed),
+        (403, errors.NotAllowed),
+        (404, errors.NotFound),
+        (409, errors.Conflict),
+        (413, errors.Refused),
+        (422, errors.Refused),
+        (500, errors.ServiceError),
+    ],
+)
+def test_other_answers_are_raised_at_once(both, script, status, kind):
+    service = script(
+        httpx.Response(status, json={"error": {"code": "some_code", "message": "A sentence."}})
+    )
+    with pytest.raises(kind, match=r"^A sentence\.$") as caught:
+        both.run(service, "reward", "d1", 1.0)
+    assert type(caught.value) is kind
+    assert isinstance(caught.value, errors.StructuredBanditsError)
+    assert (caught.value.status, caught.value.code) == (status, "some_code")
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, text="<html>hello</html>"),
+        httpx.Response(200, json=[]),
+        httpx.Response(200, json={"id": "only"}),
+        httpx.Response(200, content=b"{", headers={"Content-Type": "application/json"}),
+        httpx.Response(204),
+    ],
+)
+def test_an_answer_of_something_else_is_named_as_such(both, script, answer):
+    with pytest.raises(errors.ServiceError, match="check that the URL"):
+        both.run(script(answer), "decide", "e", "s")
+
+
+def test_a_redirect_is_not_followed_with_the_key(both, script):
+    service = script(httpx.Response(307, headers={"Location": "http://elsewhere.test/v1/x"}))
+    with pytest.raises(errors.ServiceError, match="307"):
+        both.run(service, "decide", "e", "s")
+    assert [request.url.host for request in service.requests] == ["service.test"]
+
+
+def test_the_key_is_in_one_header_and_nowhere_else(both, script, caplog):
+    caplog.set_level(logging.DEBUG)
+    service = script(httpx.ConnectError)
+    with pytest.raises(errors.Unreachable) as caught:
+        both.run(service, "decide", "e", "s")
+    request = service.requests[0]
+    assert request.headers["Authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(request.url)
+    assert KEY not in caplog.text
+    assert KEY not in f"{caught.value!r} {caught.value.__context__!r}"
+    assert KEY not in repr(Client(URL, KEY))
+    assert KEY not in repr(AsyncClient(URL, KEY))
+
+
+def test_an_id_stays_one_part_of_the_path(both, script):
+    service = script(MADE)
+    both.run(service, "decide", "a/../b?c#d", "s")
+    assert service.requests[0].url.raw_path == b"/v1/experiments/a%2F..%2Fb%3Fc%23d/decisions"
+    for wrong in ("", None, 7):
+        with pytest.raises(errors.InvalidInput, match="is no id"):
+            both.run(service, "experiment", wrong)
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "message"),
+    [
+        ("127.0.0.1:8000", {}, "is no address"),
+        ("ftp://x", {}, "is no address"),
+        ("http://", {}, "is no address"),
+        ("http://user:secret@x", {}, "not in the address"),
+        ("http://x?key=secret", {}, "not in the address"),
+        ("http://x", {"key": ""}, "copy it again"),
+        ("http://x", {"key": "a b"}, "copy it again"),
+        ("http://x", {"key": "a\nb"}, "copy it again"),
+        ("http://x", {"timeout_seconds": 0}, "above 0"),
+        ("http://x", {"timeout_seconds": float("nan")}, "above 0"),
+    ],
+)
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_settings_that_make_no_sense_are_named_without_the_secret(kind, url, options, message):
+    with pytest.raises(errors.InvalidInput, match=message) as caught:
+        kind(url, **options)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_two_clients_have_the_same_methods():
+    def methods(kind: type) -> dict[str, list[tuple[str, object, object]]]:
+        return {
+            name: [
+                (p.name, p.default, p.kind) for p in inspect.signature(method).parameters.values()
+            ]
+            for name, method in vars(kind).items()
+            if inspect.isfunction(method) and not name.startswith("_")
+        }
+
+    def documents(kind: type) -> dict[str, str | None]:
+        return {name: inspect.getdoc(getattr(kind, name)) for name in methods(kind)}
+
+    assert methods(Client) == methods(AsyncClient)
+    assert documents(Client) == documents(AsyncClient)
+
+
+def test_importing_the_client_loads_neither_numbers_nor_http():
+    code = (
+        "import sys, structuredbandits.client; "
+        "print([name for name in ('numpy', 'numba', 'pandas', 'httpx') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
