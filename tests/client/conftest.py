@@ -43,9 +43,16 @@ class Both:
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
-    def run(self, script: Script, name: str, *args: Any, **options: Any) -> Any:
+    def run(
+        self,
+        script: Script,
+        name: str,
+        *args: Any,
+        answer: Callable[[httpx.Request], httpx.Response] | None = None,
+        **options: Any,
+    ) -> Any:
         """Make one call with a fresh client."""
-        transport = httpx.MockTransport(script)
+        transport = httpx.MockTransport(answer or script)
         if self.kind == "sync":
             with Client(URL, KEY, retries=QUICK, transport=transport) as client:
                 return getattr(client, name)(*args, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import inspect
 import json
 import logging
@@ -28,6 +29,17 @@ DECISION = {
     "structure_version": 1,
     "created": "2026-01-01T00:00:00Z",
     "added_by_a_newer_service": 1,
+}
+EXPERIMENT = {
+    "id": "e",
+    "state": "running",
+    "policy": "ts",
+    "settings": {},
+    "arms": ["1", "2"],
+    "retired_arms": [],
+    "structure_version": 1,
+    "parameters": 601,
+    "created": "2026-01-01T00:00:00Z",
 }
 MADE = httpx.Response(201, json=DECISION)
 BUSY = httpx.Response(
@@ -73,6 +85,76 @@ def test_each_decision_of_a_batch_has_its_own_key_for_all_attempts(both, script)
     assert first[0]["key"] != first[1]["key"]
 
 
+def test_a_batch_has_a_decision_or_an_error_for_each(both, script):
+    refused = {"error": {"code": "unknown_arm", "message": "No arm 'x'."}}
+    taken = {"error": {"code": "reused_key", "message": "Another request.", "status": 409}}
+    service = script(httpx.Response(200, json={"decisions": [refused, DECISION, taken]}))
+    first, second, third = both.run(service, "decide_many", "e", ["a", "b", "c"])
+    assert type(first) is errors.Refused
+    assert isinstance(second, Decision)
+    assert type(third) is errors.Conflict
+
+
+def test_a_long_batch_is_sent_in_parts(both, script):
+    def answer(request: httpx.Request) -> httpx.Response:
+        wanted = json.loads(request.content)["decisions"]
+        service.requests.append(request)
+        made = [{**DECISION, "subject": one["subject"]} for one in wanted]
+        return httpx.Response(200, json={"decisions": made})
+
+    service = script(MADE)
+    names = [f"s{n}" for n in range(1201)]
+    made = both.run(service, "decide_many", "e", names, answer=answer)
+    assert [one.subject for one in made] == names
+    assert len(service.requests) == 3
+    keys = [one["key"] for r in service.requests for one in json.loads(r.content)["decisions"]]
+    assert len(set(keys)) == 1201
+    assert both.run(service, "decide_many", "e", [], answer=answer) == []
+    assert len(service.requests) == 3
+
+
+def test_a_decision_that_is_not_stored_takes_no_reward(both, script):
+    prior = {**DECISION, "id": None, "round": None, "stored": False}
+    service = script(httpx.Response(201, json=prior))
+    decision = both.run(service, "decide", "e", "s")
+    assert decision.stored is False
+    with pytest.raises(errors.InvalidInput, match=r"'s' was made of the prior.*takes no reward"):
+        both.run(service, "reward", decision, 1.0)
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "1", None, True])
+def test_a_reward_that_is_no_number_is_not_sent(both, script, value):
+    service = script(MADE)
+    for name, args in (
+        ("reward", ("d1", value)),
+        ("reward_many", ([("d1", value)],)),
+    ):
+        with pytest.raises(errors.InvalidReward, match="give a finite number"):
+            both.run(service, name, *args)
+    with pytest.raises(errors.InvalidReward):
+        both.run(service, "correct", "d1", value, reason="r")
+    assert service.requests == []
+
+
+def test_a_structure_is_a_name_or_a_file(both, script, tmp_path):
+    service = script(httpx.Response(201, json=EXPERIMENT))
+    path = tmp_path / "own.structure"
+    path.write_bytes(b"\x00content")
+    both.run(service, "create_experiment", "three-arms", "ts", id="e", settings={"floor": 0.1})
+    both.run(service, "create_experiment", path)
+    sent = [json.loads(request.content) for request in service.requests]
+    assert sent[0] == {
+        "id": "e",
+        "structure": {"problem": "three-arms"},
+        "policy": "ts",
+        "settings": {"floor": 0.1},
+    }
+    assert sent[1]["structure"] == {"file": base64.b64encode(b"\x00content").decode()}
+    with pytest.raises(errors.FileError, match="check the path"):
+        both.run(service, "create_experiment", tmp_path / "missing")
+
+
 @pytest.mark.parametrize("failure", [httpx.ReadTimeout, httpx.RemoteProtocolError, NO_DATABASE])
 def test_what_may_have_been_done_and_must_not_be_doubled_is_not_sent_again(both, script, failure):
     service = script(failure)
@@ -83,7 +165,7 @@ def test_what_may_have_been_done_and_must_not_be_doubled_is_not_sent_again(both,
 
 @pytest.mark.parametrize("failure", [httpx.ConnectError, httpx.ConnectTimeout, BUSY])
 def test_what_was_certainly_not_done_is_sent_again(both, script, failure):
-    made = httpx.Response(201, json={"id": "e", "policy": "ts", "state": "running"})
+    made = httpx.Response(201, json=EXPERIMENT)
     service = script(failure, made)
     assert both.run(service, "create_experiment", "three-arms").id == "e"
     assert len(service.requests) == 2

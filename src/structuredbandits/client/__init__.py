@@ -12,8 +12,25 @@ Client('http://127.0.0.1:8000', key=...)
 from __future__ import annotations
 
 from structuredbandits.client.asynchronous import AsyncClient
-from structuredbandits.client.records import Decision, Experiment, Reward, Subject
+from structuredbandits.client.records import (
+    Correction,
+    Decision,
+    Experiment,
+    Page,
+    Reward,
+    Subject,
+)
 from structuredbandits.client.retries import Retries
 from structuredbandits.client.sync import Client
 
-__all__ = ["AsyncClient", "Client", "Decision", "Experiment", "Retries", "Reward", "Subject"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Correction",
+    "Decision",
+    "Experiment",
+    "Page",
+    "Retries",
+    "Reward",
+    "Subject",
+]

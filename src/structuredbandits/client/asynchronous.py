@@ -9,9 +9,17 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from structuredbandits.client import calls
-from structuredbandits.client.records import Decision, Experiment, Reward, Subject
+from structuredbandits.client.records import (
+    Correction,
+    Decision,
+    Experiment,
+    Page,
+    Reward,
+    Subject,
+)
 from structuredbandits.client.retries import Retries
 from structuredbandits.client.sending import Attempts, Target, options_of, result_of
+from structuredbandits.errors import ServiceError
 
 if TYPE_CHECKING:
     import httpx
@@ -99,7 +107,7 @@ class AsyncClient:
 
     async def create_experiment(
         self,
-        structure: Mapping[str, Any] | str,
+        structure: calls.StructureGiven,
         policy: str = "hierarchical",
         *,
         id: str | None = None,
@@ -110,7 +118,7 @@ class AsyncClient:
         Parameters
         ----------
         structure
-            The name of an embedded problem, or ``{"file": ...}`` with a structure file's content.
+            The name of an embedded problem, or the path of a structure file as a `Path`.
         policy
             A policy's name, as on the command line.
         id
@@ -144,7 +152,7 @@ class AsyncClient:
         """Choose a retired arm again."""
         return await self.send(calls.restore_arm(id, arm))
 
-    async def add_structure(self, id: str, structure: Mapping[str, Any] | str) -> Any:
+    async def add_structure(self, id: str, structure: calls.StructureGiven) -> Experiment:
         """Give new subjects a new version of the structure; the others keep theirs."""
         return await self.send(calls.add_structure(id, structure))
 
@@ -158,9 +166,12 @@ class AsyncClient:
 
     # --- subjects --------------------------------------------------------------------------------
 
-    async def create_subject(self, experiment: str) -> Subject:
-        """Get an id for somebody new. A decision for an unknown id creates it as well."""
-        return await self.send(calls.create_subject(experiment))
+    async def create_subject(self, experiment: str, subject: str | None = None) -> Subject:
+        """Make a subject, with an id of the service if none is given.
+
+        A decision for an unknown subject makes it as well.
+        """
+        return await self.send(calls.create_subject(experiment, subject))
 
     async def subject(self, experiment: str, subject: str) -> Subject:
         """Look at what has been seen of a subject, and what is plausible after it."""
@@ -168,8 +179,8 @@ class AsyncClient:
 
     async def subjects(
         self, experiment: str, *, limit: int = 100, after: str | None = None
-    ) -> list[Subject]:
-        """List subjects in the order of their ids, those behind ``after``."""
+    ) -> Page[Subject]:
+        """List some subjects, those behind ``after``."""
         return await self.send(calls.subjects(experiment, limit, after))
 
     async def steps(self, experiment: str, subject: str) -> Any:
@@ -206,18 +217,41 @@ class AsyncClient:
 
     async def decide_many(
         self, experiment: str, subjects: Iterable[str], *, arms: Iterable[str] | None = None
-    ) -> list[Decision]:
-        """Get an arm for each of many subjects in one call, in their order."""
-        return await self.send(calls.decide_many(experiment, subjects, arms))
+    ) -> list[Decision | ServiceError]:
+        """Get an arm for each of many subjects, in their order.
 
-    async def reward(self, decision: str, value: float) -> Reward:
+        Returns
+        -------
+        list
+            For each subject its decision, or the error that kept it from having one. An error is
+            raised only if a whole call fails; calls hold up to 500 subjects.
+        """
+        outcomes: list[Decision | ServiceError] = []
+        for call in calls.decide_many(experiment, subjects, arms):
+            part = await self.send(call)
+            outcomes.extend(part)
+        return outcomes
+
+    async def reward(self, decision: Decision | str, value: float) -> Reward:
         """Tell the reward of a decision; it counts once however often it is told."""
         return await self.send(calls.reward(decision, value))
 
-    async def reward_many(self, rewards: Mapping[str, float]) -> list[Reward]:
-        """Tell the rewards of many decisions, given as decision id → reward."""
-        return await self.send(calls.reward_many(rewards))
+    async def reward_many(
+        self, rewards: Iterable[tuple[Decision | str, float]]
+    ) -> list[Reward | ServiceError]:
+        """Tell the rewards of many decisions, given as pairs of decision and reward.
 
-    async def correct(self, decision: str, value: float, *, reason: str) -> Any:
-        """Replace a wrong reward; needs the admin scope and is written into the audit log."""
+        Returns
+        -------
+        list
+            For each pair what became of it, or the error that kept it from being counted.
+        """
+        outcomes: list[Reward | ServiceError] = []
+        for call in calls.reward_many(rewards):
+            part = await self.send(call)
+            outcomes.extend(part)
+        return outcomes
+
+    async def correct(self, decision: Decision | str, value: float, *, reason: str) -> Correction:
+        """Replace a wrong reward; needs the admin scope, and who did it and why is kept."""
         return await self.send(calls.correct(decision, value, reason))

@@ -5,17 +5,35 @@ Both clients send these same descriptions, so they cannot drift apart; nothing h
 
 from __future__ import annotations
 
-import json
+import base64
+import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from structuredbandits.client.records import Decision, Experiment, Reward, Subject
-from structuredbandits.errors import InvalidInput
+from structuredbandits.client.answers import error_of
+from structuredbandits.client.records import (
+    Correction,
+    Decision,
+    Experiment,
+    Page,
+    Record,
+    Reward,
+    Subject,
+)
+from structuredbandits.errors import FileError, InvalidInput, InvalidReward, ServiceError
 
 Result = TypeVar("Result")
+Kind = TypeVar("Kind", bound=Record)
+
+#: A structure by the name of an embedded problem, as a file, or as the service's own JSON.
+StructureGiven = str | Path | Mapping[str, Any]
+
+#: Decisions or rewards in one call at the most; the service takes twice as many.
+BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +94,89 @@ def as_read(body: Any) -> Any:
     return body
 
 
-def list_of(kind: type[Any], name: str) -> Callable[[Any], list[Any]]:
+def list_of(kind: type[Kind], name: str) -> Callable[[Any], list[Kind]]:
     """Read a list of records that stands under a name."""
 
-    def read(body: Any) -> list[Any]:
+    def read(body: Any) -> list[Kind]:
         return [kind.read(item) for item in body[name]]
 
     return read
 
 
-def json_lines(text: Any) -> list[dict[str, Any]]:
-    """Read one JSON object a line."""
-    return [json.loads(line) for line in str(text).splitlines() if line]
+def outcomes_of(kind: type[Kind], name: str) -> Callable[[Any], list[Kind | ServiceError]]:
+    """Read a list in which each item is a record or says why it is none."""
+
+    def read(body: Any) -> list[Kind | ServiceError]:
+        return [
+            error_of(item["error"].get("status", 422), item) if "error" in item else kind.read(item)
+            for item in body[name]
+        ]
+
+    return read
+
+
+def page_of(kind: type[Kind], name: str) -> Callable[[Any], Page[Kind]]:
+    """Read a part of a long list."""
+
+    def read(body: Any) -> Page[Kind]:
+        return Page([kind.read(item) for item in body[name]], body.get("next"))
+
+    return read
+
+
+def structure_body(given: StructureGiven) -> dict[str, Any]:
+    """The JSON for a structure.
+
+    Examples
+    --------
+    >>> structure_body("three-arms")
+    {'problem': 'three-arms'}
+    """
+    if isinstance(given, Mapping):
+        return dict(given)
+    if isinstance(given, str):
+        return {"problem": given}
+    try:
+        content = given.read_bytes()
+    except OSError as error:
+        raise FileError(f"{given} cannot be read ({error.strerror}): check the path.") from None
+    return {"file": base64.b64encode(content).decode()}
+
+
+def decision_id(given: Decision | str) -> str:
+    """The id of a decision that takes a reward."""
+    if isinstance(given, str):
+        return given
+    if given.id is None:
+        raise InvalidInput(
+            f"The decision for {given.subject!r} was made of the prior while the database was "
+            "away and is not stored: it takes no reward."
+        )
+    return given.id
+
+
+def reward_value(given: float) -> float:
+    """A reward that can be sent as JSON."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+        raise InvalidReward(f"The reward is {given!r}: give a finite number.")
+    return given
 
 
 # --- experiments ---------------------------------------------------------------------------------
 
 
 def create_experiment(
-    structure: Mapping[str, Any] | str,
+    structure: StructureGiven,
     policy: str,
     id: str | None,
     settings: Mapping[str, Any] | None,
 ) -> Call[Experiment]:
     """A new experiment."""
-    known = {"problem": structure} if isinstance(structure, str) else dict(structure)
-    body: dict[str, Any] = {"structure": known, "policy": policy, "settings": dict(settings or {})}
+    body: dict[str, Any] = {
+        "structure": structure_body(structure),
+        "policy": policy,
+        "settings": dict(settings or {}),
+    }
     if id is not None:
         body["id"] = id
     return Call("POST", path_of("experiments"), Experiment.read, body=body, repeatable=False)
@@ -132,11 +207,11 @@ def restore_arm(id: str, arm: str) -> Call[Experiment]:
     return Call("POST", path_of("experiments", id, "arms", arm, "restore"), Experiment.read)
 
 
-def add_structure(id: str, structure: Mapping[str, Any] | str) -> Call[Any]:
+def add_structure(id: str, structure: StructureGiven) -> Call[Experiment]:
     """A new version of the structure, for subjects that come from now on."""
-    known = {"problem": structure} if isinstance(structure, str) else dict(structure)
     path = path_of("experiments", id, "structures")
-    return Call("POST", path, as_read, body={"structure": known}, repeatable=False)
+    body = {"structure": structure_body(structure)}
+    return Call("POST", path, Experiment.read, body=body, repeatable=False)
 
 
 def structure(id: str, version: int) -> Call[Any]:
@@ -152,9 +227,10 @@ def summary(id: str) -> Call[Any]:
 # --- subjects ------------------------------------------------------------------------------------
 
 
-def create_subject(id: str) -> Call[Subject]:
-    """A subject whose id the service gives. Once too often leaves one that is never used."""
-    return Call("POST", path_of("experiments", id, "subjects"), Subject.read)
+def create_subject(id: str, subject: str | None) -> Call[Subject]:
+    """A subject. Without an id of its own, one made twice is one that is never used."""
+    body = {} if subject is None else {"subject": subject}
+    return Call("POST", path_of("experiments", id, "subjects"), Subject.read, body=body)
 
 
 def subject(id: str, subject: str) -> Call[Subject]:
@@ -162,13 +238,13 @@ def subject(id: str, subject: str) -> Call[Subject]:
     return Call("GET", path_of("experiments", id, "subjects", subject), Subject.read)
 
 
-def subjects(id: str, limit: int, after: str | None) -> Call[list[Subject]]:
-    """Some subjects in the order of their ids."""
+def subjects(id: str, limit: int, after: str | None) -> Call[Page[Subject]]:
+    """Some subjects in their order."""
     query: dict[str, str | int] = {"limit": limit}
     if after is not None:
         query["after"] = after
     path = path_of("experiments", id, "subjects")
-    return Call("GET", path, list_of(Subject, "subjects"), query=query)
+    return Call("GET", path, page_of(Subject, "subjects"), query=query)
 
 
 def steps(id: str, subject: str) -> Call[Any]:
@@ -189,39 +265,48 @@ def decide(id: str, subject: str, arms: Iterable[str] | None, key: str | None) -
     body: dict[str, Any] = {"subject": subject}
     if arms is not None:
         body["arms"] = list(arms)
-    headers = {"Idempotency-Key": key or new_key()}
+    headers = {"Idempotency-Key": new_key() if key is None else key}
     path = path_of("experiments", id, "decisions")
     return Call("POST", path, Decision.read, body=body, headers=headers)
 
 
-def decide_many(id: str, subjects: Iterable[str], arms: Iterable[str] | None) -> Call[Any]:
-    """Decisions for many subjects, each with its own key."""
-    allowed = None if arms is None else list(arms)
-    wanted: list[dict[str, Any]] = []
-    for one in subjects:
-        item: dict[str, Any] = {"subject": one, "key": new_key()}
-        if allowed is not None:
-            item["arms"] = allowed
-        wanted.append(item)
+def decide_many(
+    id: str, subjects: Iterable[str], arms: Iterable[str] | None
+) -> list[Call[list[Decision | ServiceError]]]:
+    """Decisions for many subjects, each with its own key, in calls of bounded size."""
+    allowed = {} if arms is None else {"arms": list(arms)}
+    wanted = [{"subject": one, "key": new_key(), **allowed} for one in subjects]
     path = path_of("experiments", id, "decisions", "batch")
-    return Call("POST", path, list_of(Decision, "decisions"), body={"decisions": wanted})
+    read = outcomes_of(Decision, "decisions")
+    return [
+        Call("POST", path, read, body={"decisions": wanted[first : first + BATCH]})
+        for first in range(0, len(wanted), BATCH)
+    ]
 
 
-def reward(decision: str, value: float) -> Call[Reward]:
+def reward(decision: Decision | str, value: float) -> Call[Reward]:
     """The reward of a decision; the same value again changes nothing."""
-    path = path_of("decisions", decision, "reward")
-    return Call("PUT", path, Reward.read, body={"reward": value})
+    path = path_of("decisions", decision_id(decision), "reward")
+    return Call("PUT", path, Reward.read, body={"reward": reward_value(value)})
 
 
-def reward_many(rewards: Mapping[str, float]) -> Call[Any]:
-    """Rewards of many decisions."""
-    items = [{"decision": decision, "reward": value} for decision, value in rewards.items()]
-    path = path_of("rewards")
-    return Call("POST", path, list_of(Reward, "rewards"), body={"rewards": items})
+def reward_many(
+    rewards: Iterable[tuple[Decision | str, float]],
+) -> list[Call[list[Reward | ServiceError]]]:
+    """Rewards of many decisions, in calls of bounded size."""
+    items = [
+        {"decision": decision_id(decision), "reward": reward_value(value)}
+        for decision, value in rewards
+    ]
+    read = outcomes_of(Reward, "rewards")
+    return [
+        Call("POST", path_of("rewards"), read, body={"rewards": items[first : first + BATCH]})
+        for first in range(0, len(items), BATCH)
+    ]
 
 
-def correct(decision: str, value: float, reason: str) -> Call[Any]:
-    """Replace a reward that was wrong; it is written into the audit log."""
-    path = path_of("decisions", decision, "corrections")
-    body = {"reward": value, "reason": reason}
-    return Call("POST", path, as_read, body=body, repeatable=False)
+def correct(decision: Decision | str, value: float, reason: str) -> Call[Correction]:
+    """Replace a reward that was wrong; who did it and why is kept."""
+    path = path_of("decisions", decision_id(decision), "corrections")
+    body = {"reward": reward_value(value), "reason": reason}
+    return Call("POST", path, Correction.read, body=body, repeatable=False)

@@ -5,11 +5,13 @@ They hold what was sent and ask for nothing; fields that a newer service adds ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from structuredbandits.errors import ServiceError
+
+Item = TypeVar("Item")
 
 
 class Record:
@@ -49,11 +51,11 @@ class Decision(Record):
     Attributes
     ----------
     id
-        Names the decision when its reward is known.
+        Names the decision when its reward is known. None if it was not stored.
     experiment, subject
         For whom it was made.
     round
-        How many decisions the subject had before, plus one.
+        1 for the subject's first decision. None if it was not stored.
     arm
         The choice.
     probability
@@ -61,25 +63,69 @@ class Decision(Record):
     probabilities
         The same for every arm: the arm was drawn from these numbers.
     competitive_arms
-        The arms that are optimal for some parameter that is still plausible.
+        The arms that are best for some parameter that is still plausible.
     why
         The reason in a sentence.
     structure_version
         Which version of the structure the subject goes by.
+    created, expires
+        When it was made, and until when its reward is waited for.
+    stored
+        False for a decision of the prior, made while the database was away: it takes no reward.
     """
 
-    id: str
+    id: str | None
     experiment: str
     subject: str
-    round: int
+    round: int | None
     arm: str
     probability: float
-    probabilities: Mapping[str, float] = field(default_factory=dict)
-    competitive_arms: tuple[str, ...] = ()
-    why: str = ""
-    structure_version: int = 1
-    created: str = ""
+    probabilities: Mapping[str, float]
+    competitive_arms: Sequence[str]
+    why: str
+    structure_version: int
+    created: str
     expires: str | None = None
+    stored: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reward(Record):
+    """What became of a reward.
+
+    Attributes
+    ----------
+    decision, reward
+        What was told.
+    counted
+        Whether it is part of what is known of the subject.
+    status
+        ``"counted"``, or ``"late"`` if the deadline had passed.
+    repeated
+        Whether it had been told before; it counts once.
+    """
+
+    decision: str
+    reward: float
+    counted: bool
+    status: str
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Correction(Record):
+    """A reward that was replaced.
+
+    Attributes
+    ----------
+    decision, before, reward, reason
+        Of which decision, from what to what, and why.
+    """
+
+    decision: str
+    before: float | None
+    reward: float
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,25 +136,31 @@ class Experiment(Record):
     ----------
     id
         Its name in every address.
-    policy
-        The name of the policy, as on the command line.
     state
         ``"running"`` or ``"paused"``.
-    arms
-        The arms of the newest version of the structure.
-    structure_version
-        The version that new subjects get.
+    policy
+        The name of the policy, as on the command line.
     settings
         What it was created with, defaults filled in.
+    arms, retired_arms
+        Of the newest version of the structure; which of them are not chosen any more.
+    structure_version
+        The version that new subjects get.
+    parameters
+        How many the structure has.
+    created
+        When.
     """
 
     id: str
-    policy: str
     state: str
-    arms: tuple[str, ...] = ()
-    structure_version: int = 1
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    created: str = ""
+    policy: str
+    settings: Mapping[str, Any]
+    arms: Sequence[str]
+    retired_arms: Sequence[str]
+    structure_version: int
+    parameters: int
+    created: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,25 +169,42 @@ class Subject(Record):
 
     Attributes
     ----------
-    id, experiment
-        The subject within its experiment.
+    subject
+        The id within its experiment.
+    structure_version
+        Which version of the structure it goes by, for life.
+    created
+        When it was first seen.
+    decided, received
+        How many decisions were made and how many rewards came.
+    experiment, arms, probabilities, competitive_arms, plausible, diagnostics
+        What follows from that; empty in lists of many subjects.
     """
 
-    id: str
-    experiment: str
+    subject: str
+    structure_version: int
+    created: str
+    decided: int
+    received: int
+    experiment: str = ""
+    arms: Mapping[str, Any] = field(default_factory=dict)
+    probabilities: Mapping[str, float] = field(default_factory=dict)
+    competitive_arms: Sequence[str] = ()
+    plausible: Mapping[str, Any] = field(default_factory=dict)
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Reward(Record):
-    """The reward of a decision, as it is stored.
+class Page(Generic[Item]):
+    """Some items of a long list.
 
     Attributes
     ----------
-    decision
-        The id of the decision.
-    reward
-        The value that counts.
+    items
+        In their order.
+    next
+        Give it as ``after`` to get the items behind these; None at the end.
     """
 
-    decision: str
-    reward: float
+    items: list[Item]
+    next: str | None

@@ -10,9 +10,17 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from structuredbandits.client import calls
-from structuredbandits.client.records import Decision, Experiment, Reward, Subject
+from structuredbandits.client.records import (
+    Correction,
+    Decision,
+    Experiment,
+    Page,
+    Reward,
+    Subject,
+)
 from structuredbandits.client.retries import Retries
 from structuredbandits.client.sending import Attempts, Target, options_of, result_of
+from structuredbandits.errors import ServiceError
 
 if TYPE_CHECKING:
     import httpx
@@ -95,7 +103,7 @@ class Client:
 
     def create_experiment(
         self,
-        structure: Mapping[str, Any] | str,
+        structure: calls.StructureGiven,
         policy: str = "hierarchical",
         *,
         id: str | None = None,
@@ -106,7 +114,7 @@ class Client:
         Parameters
         ----------
         structure
-            The name of an embedded problem, or ``{"file": ...}`` with a structure file's content.
+            The name of an embedded problem, or the path of a structure file as a `Path`.
         policy
             A policy's name, as on the command line.
         id
@@ -140,7 +148,7 @@ class Client:
         """Choose a retired arm again."""
         return self.send(calls.restore_arm(id, arm))
 
-    def add_structure(self, id: str, structure: Mapping[str, Any] | str) -> Any:
+    def add_structure(self, id: str, structure: calls.StructureGiven) -> Experiment:
         """Give new subjects a new version of the structure; the others keep theirs."""
         return self.send(calls.add_structure(id, structure))
 
@@ -154,9 +162,12 @@ class Client:
 
     # --- subjects --------------------------------------------------------------------------------
 
-    def create_subject(self, experiment: str) -> Subject:
-        """Get an id for somebody new. A decision for an unknown id creates it as well."""
-        return self.send(calls.create_subject(experiment))
+    def create_subject(self, experiment: str, subject: str | None = None) -> Subject:
+        """Make a subject, with an id of the service if none is given.
+
+        A decision for an unknown subject makes it as well.
+        """
+        return self.send(calls.create_subject(experiment, subject))
 
     def subject(self, experiment: str, subject: str) -> Subject:
         """Look at what has been seen of a subject, and what is plausible after it."""
@@ -164,8 +175,8 @@ class Client:
 
     def subjects(
         self, experiment: str, *, limit: int = 100, after: str | None = None
-    ) -> list[Subject]:
-        """List subjects in the order of their ids, those behind ``after``."""
+    ) -> Page[Subject]:
+        """List some subjects, those behind ``after``."""
         return self.send(calls.subjects(experiment, limit, after))
 
     def steps(self, experiment: str, subject: str) -> Any:
@@ -202,18 +213,41 @@ class Client:
 
     def decide_many(
         self, experiment: str, subjects: Iterable[str], *, arms: Iterable[str] | None = None
-    ) -> list[Decision]:
-        """Get an arm for each of many subjects in one call, in their order."""
-        return self.send(calls.decide_many(experiment, subjects, arms))
+    ) -> list[Decision | ServiceError]:
+        """Get an arm for each of many subjects, in their order.
 
-    def reward(self, decision: str, value: float) -> Reward:
+        Returns
+        -------
+        list
+            For each subject its decision, or the error that kept it from having one. An error is
+            raised only if a whole call fails; calls hold up to 500 subjects.
+        """
+        outcomes: list[Decision | ServiceError] = []
+        for call in calls.decide_many(experiment, subjects, arms):
+            part = self.send(call)
+            outcomes.extend(part)
+        return outcomes
+
+    def reward(self, decision: Decision | str, value: float) -> Reward:
         """Tell the reward of a decision; it counts once however often it is told."""
         return self.send(calls.reward(decision, value))
 
-    def reward_many(self, rewards: Mapping[str, float]) -> list[Reward]:
-        """Tell the rewards of many decisions, given as decision id → reward."""
-        return self.send(calls.reward_many(rewards))
+    def reward_many(
+        self, rewards: Iterable[tuple[Decision | str, float]]
+    ) -> list[Reward | ServiceError]:
+        """Tell the rewards of many decisions, given as pairs of decision and reward.
 
-    def correct(self, decision: str, value: float, *, reason: str) -> Any:
-        """Replace a wrong reward; needs the admin scope and is written into the audit log."""
+        Returns
+        -------
+        list
+            For each pair what became of it, or the error that kept it from being counted.
+        """
+        outcomes: list[Reward | ServiceError] = []
+        for call in calls.reward_many(rewards):
+            part = self.send(call)
+            outcomes.extend(part)
+        return outcomes
+
+    def correct(self, decision: Decision | str, value: float, *, reason: str) -> Correction:
+        """Replace a wrong reward; needs the admin scope, and who did it and why is kept."""
         return self.send(calls.correct(decision, value, reason))
