@@ -1,0 +1,187 @@
+"""What the lab is asked and what it answers, with the limits that keep a request small.
+
+This module knows shapes and sizes. It must not know how anything is computed.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+MOST_ARMS = 12
+MOST_BREAKPOINTS = 60
+MOST_POINTS = 601
+MOST_POLICIES = 6
+MOST_ROUNDS = 2000
+LARGEST = 1e6
+
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+ArmName = Annotated[str, Field(min_length=1, max_length=40)]
+PolicyName = Annotated[str, Field(min_length=1, max_length=80)]
+Breakpoints = Annotated[
+    list[tuple[Number, Number]], Field(min_length=2, max_length=MOST_BREAKPOINTS)
+]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NamedStructure(_Request):
+    """An embedded problem, with its own environment."""
+
+    problem: Annotated[str, Field(min_length=1, max_length=60, examples=["three-arms"])]
+
+
+class DrawnStructure(_Request):
+    """Functions drawn as breakpoints (θ, mean), linear between them; rewards are Gaussian."""
+
+    breakpoints: Annotated[
+        dict[ArmName, Breakpoints],
+        Field(
+            min_length=2,
+            max_length=MOST_ARMS,
+            description="Arm name → pairs (θ, mean); all arms have the same first and last θ.",
+            examples=[{"low": [[0, 3], [6, 1]], "high": [[0, 0], [6, 5]]}],
+        ),
+    ]
+    sigma: Annotated[float, Field(gt=1e-6, le=LARGEST, description="Standard deviation.")] = 2.0
+    points: Annotated[int, Field(ge=2, le=MOST_POINTS, description="Even grid points.")] = 301
+
+
+def _form(given: Any) -> str:
+    """Tell which of the two forms was meant, so that a mistake is explained in that form."""
+    if isinstance(given, DrawnStructure) or (isinstance(given, dict) and "breakpoints" in given):
+        return "drawn"
+    return "named"
+
+
+StructureChoice = Annotated[
+    Annotated[NamedStructure, Tag("named")] | Annotated[DrawnStructure, Tag("drawn")],
+    Discriminator(_form),
+]
+ThetaChoice = float | str | list[float | str]
+
+
+class StructureRequest(_Request):
+    """Which structure to show."""
+
+    structure: StructureChoice
+
+
+class RunRequest(_Request):
+    """What to run: every policy meets the same luck."""
+
+    structure: StructureChoice
+    theta: Annotated[
+        ThetaChoice,
+        Field(description="The hidden θ*: a number, a label, or one for each side of a box."),
+    ]
+    policies: Annotated[
+        list[PolicyName],
+        Field(min_length=1, max_length=MOST_POLICIES, examples=[["ucb", "ucb-c", "ts-c"]]),
+    ]
+    rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = 500
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+
+
+class Look(BaseModel):
+    """How a policy or an arm is drawn, the same as in the library's figures."""
+
+    colour: str
+    dash: list[float] = Field(description="Lengths of strokes and gaps; empty for a solid line.")
+    marker: str
+
+
+class ProblemRow(BaseModel):
+    """An embedded problem."""
+
+    name: str
+    title: str
+    description: str
+    arms: int
+    parameters: int
+
+
+class Problems(BaseModel):
+    """All embedded problems."""
+
+    problems: list[ProblemRow]
+
+
+class OfferedPolicy(BaseModel):
+    """A policy, and whether it can run on a structure."""
+
+    name: str
+    look: Look
+    applies: bool
+    reason: str | None = Field(description="Why it cannot run.")
+
+
+class ArmRow(BaseModel):
+    """An arm: its mean at every θ, for drawing."""
+
+    name: str
+    look: Look
+    sigma: float
+    means: list[float]
+    lower: list[float] | None = Field(description="Bounds, where the means are not exact.")
+    upper: list[float] | None
+
+
+class StructureAnswer(BaseModel):
+    """A structure, ready to be drawn."""
+
+    name: str | None
+    title: str
+    description: str
+    kind: Literal["interval", "box", "labels"]
+    sides: list[str] = Field(description="The names of θ's parts.")
+    axes: list[list[float]] | None = Field(description="Grid values of each side; None for labels.")
+    labels: list[list[str]] | None = Field(description="The parts of each θ; None on a grid.")
+    arms: list[ArmRow]
+    best: list[int] = Field(description="The best arm at every θ, the first on a tie.")
+    minimize: bool
+    thetas: list[Any] = Field(description="θ worth trying.")
+    policies: list[OfferedPolicy]
+    names: list[str] = Field(description="Every policy name that applies.")
+
+
+class PlausibleSet(BaseModel):
+    """The plausible θ from one round on, until the next entry."""
+
+    round: int
+    plausible: list[tuple[int, int]] = Field(
+        description="Runs of positions in Θ: from the first number up to, not with, the second."
+    )
+    share: float = Field(description="Share of Θ that is plausible.")
+    competitive: list[int] = Field(description="Positions of the competitive arms.")
+
+
+class PolicyRun(BaseModel):
+    """One policy's run, round by round."""
+
+    policy: str
+    look: Look
+    arms: list[int] = Field(description="Position of the arm of each round.")
+    rewards: list[float]
+    means: list[float] = Field(description="Mean reward of that arm, after the round.")
+    regret: list[float] = Field(description="Cumulative, in expectation of the arms chosen.")
+    sets: list[PlausibleSet] | None = Field(description="None for policies that keep no set.")
+    widths: list[float] | None = Field(
+        description="After each round: the radius of an arm's interval is width · sigma / √pulls."
+    )
+
+
+class RunAnswer(BaseModel):
+    """Runs of all policies at one θ*."""
+
+    theta: Any
+    label: str
+    position: int = Field(description="Position in Θ of the grid point next to θ*.")
+    true_means: list[float]
+    best_arm: int
+    rounds: int
+    seed: int
+    policies: list[PolicyRun]
