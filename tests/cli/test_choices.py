@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import structuredbandits as sb
-from structuredbandits.cli.choices import (
-    check_size,
-    read_policies,
-    read_target,
-    read_thetas,
-)
+from structuredbandits.cli.choices import read_policies, read_target, read_thetas
 from structuredbandits.cli.simulate import whole_number
 from structuredbandits.cli.summary import number_with_error
 
@@ -105,15 +100,6 @@ def test_defaults_are_the_problems_own() -> None:
     target = read_target("Three-Arms", [], None)
     assert (target.name, target.thetas, target.horizon) == ("three-arms", (0.5, 1.5, 2.6), 50_000)
     assert target.remark is None
-
-
-def test_more_than_the_memory_is_refused() -> None:
-    target = read_target("setup", [], None)
-    policies = read_policies("ucb", target)
-    check_size(target, policies, 1000)
-    for runs, horizon in ((10**12, 5_000), (1, 10**13)):
-        with pytest.raises(sb.InvalidInput, match=r"need about [\d,]+ GB of memory"):
-            check_size(target._replace(horizon=horizon), policies, runs)
 
 
 def test_the_most_likely_theta_of_a_file_are_tried(tmp_path: Any) -> None:

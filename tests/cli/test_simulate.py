@@ -225,10 +225,10 @@ def test_all_names_what_does_not_apply(
     call: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Compiling all sixty takes minutes; which ones are taken is tested beside.
-    from structuredbandits.policies import registry
+    from structuredbandits.simulation import arguments
 
     names = ["ucb", "ts-beta", "ucb-c", "ts-beta-c"]
-    monkeypatch.setattr(registry, "policy_names", lambda: names)
+    monkeypatch.setattr(arguments, "policy_names", lambda: names)
     ended = call("simulate", "setup", *SMALL, "--policies", "all")
     assert [policy for policy, _, _ in numbers_in(ended.out)] == ["ucb", "ucb-c"]
     assert "left out: ts-beta, ts-beta-c (needs rewards between 0 and 1)" in ended.out

@@ -40,7 +40,9 @@ def owned_by_library(parts: Any) -> bool:
     our sources, not hers.
     """
     if isinstance(parts, tuple):
-        ours = not hasattr(parts, "_fields") or type(parts).__module__.startswith(_PACKAGE_PREFIX)
+        # A class that was made by code without a module's name has None there.
+        home = type(parts).__module__ or ""
+        ours = not hasattr(parts, "_fields") or home.startswith(_PACKAGE_PREFIX)
         return ours and all(owned_by_library(part) for part in parts)
     return True
 

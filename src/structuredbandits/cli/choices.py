@@ -5,7 +5,6 @@ This module knows the notation of the command line. It must not know how anythin
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
 # What a structure from a file is tried with if nothing else is asked for.
 FILE_HORIZON = 10_000
 _FILE_THETAS = 4
-# Bytes that one kept number of a run takes at the most, while its table is written.
-_BYTES_PER_ROW = 80
-_CHECKPOINTS = 200
-_MOST_WORKERS = 1024
 # A comma that is not inside parentheses.
 _BETWEEN_POLICIES = re.compile(r",(?![^()]*\))")
 
@@ -128,47 +123,7 @@ def read_policies(text: str, target: Target) -> Policies:
 
 
 def _all_policies(target: Target) -> Policies:
-    from structuredbandits.policies.registry import applicable, make_algorithm, policy_names
+    from structuredbandits.simulation.arguments import all_policies, read_problem
 
-    fitting, reasons = applicable(target.structure, policy_names())
-    if not _has_unit_rewards(target):
-        for name in [name for name in fitting if make_algorithm(name).needs_unit_rewards]:
-            fitting.remove(name)
-            reasons[name] = "needs rewards between 0 and 1"
-    return Policies(fitting, reasons)
-
-
-def _has_unit_rewards(target: Target) -> bool:
-    environment: Any = getattr(target.source, "environment", None)
-    if not hasattr(environment, "quantile_table"):
-        return False
-    _, values = environment.quantile_table(target.thetas[0])
-    return bool(values.min() >= 0.0 and values.max() <= 1.0)
-
-
-def check_size(target: Target, policies: Policies, runs: int) -> None:
-    """Refuse what cannot fit into this machine's memory, before it is tried."""
-    cells = len(policies.names) * len(target.thetas) * max(runs, 1)
-    rows = cells * min(max(target.horizon, 1), _CHECKPOINTS)
-    needed = rows * _BYTES_PER_ROW + 8 * cells * target.structure.n_arms + 16 * target.horizon
-    if needed > _memory():
-        raise InvalidInput(
-            f"{runs:,} runs of {target.horizon:,} rounds with {len(policies.names)} policies and "
-            f"{len(target.thetas)} θ need about {needed / 1e9:,.0f} GB of memory, more than this "
-            "machine has; give fewer --runs or a shorter --horizon."
-        )
-
-
-def _memory() -> float:
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # a system that does not tell
-        return float("inf")
-
-
-def check_workers(n_jobs: int) -> None:
-    """Refuse a number of workers that means nothing."""
-    if n_jobs == 0 or abs(n_jobs) > _MOST_WORKERS:
-        raise InvalidInput(
-            f"--n-jobs is {n_jobs}; give a number from 1 to {_MOST_WORKERS:,}, or -1 for all cores."
-        )
+    structure, environment, *_ = read_problem(target.source, None)
+    return Policies(*all_policies(structure, environment, target.thetas))

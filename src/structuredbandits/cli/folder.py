@@ -30,6 +30,10 @@ def whole_folder(target: Path) -> Iterator[Path]:
             path.replace(target / path.name)
     except OSError as error:
         raise _cannot_write(target, error) from error
+    except FileError as error:
+        if isinstance(error.__cause__, OSError):  # it names the hidden folder, which means nothing
+            raise _cannot_write(target, error.__cause__) from error
+        raise
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
         _remove_empty(created)

@@ -113,8 +113,6 @@ def simulate(
 
     target = choices.read_target(problem, theta or [], horizon)
     named = choices.read_policies(policies, target)
-    choices.check_size(target, named, runs)
-    choices.check_workers(n_jobs)
     settings = {"runs": runs, "seed": seed, "n_jobs": n_jobs}
     results, files = _work(target, named, settings, out, progress=not quiet)
     if as_json:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structuredbandits.errors import DamagedFile, InvalidInput, WrongVersion
+from structuredbandits.simulation.files import read_results, write_results
+from structuredbandits.structure.parameters import show_theta
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-FORMAT = "structuredbandits.results"
-VERSION = 1
 _NORMAL_95 = 1.959963984540054
 
 
@@ -69,7 +66,8 @@ class Results:
         n_policies, n_thetas, n_runs, n_rounds = self.regret.shape
         each = n_runs * n_rounds
         names = np.repeat(np.array(self.policies, dtype=object), n_thetas * each)
-        labels = np.array([theta_label(theta) for theta in self.thetas], dtype=object)
+        labels = np.array([theta_label(theta) for theta in self.thetas])
+        labels = labels.astype(object) if labels.dtype.kind == "U" else labels
         return pd.DataFrame(
             {
                 "policy": names,
@@ -130,37 +128,12 @@ class Results:
         return figure
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write to a .parquet file (complete, `load_results` reads it) or a .csv of `to_frame`."""
-        target = Path(path)
-        if target.suffix == ".csv":
-            self.to_frame().to_csv(target, index=False)
-        elif target.suffix == ".parquet":
-            self._save_parquet(target)
-        else:
-            raise InvalidInput(
-                f"{target.name!r} is no result file; end its name in .parquet or .csv."
-            )
+        """Write to a .parquet file (complete, `load_results` reads it) or a .csv of `to_frame`.
 
-    def _save_parquet(self, target: Path) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        about = {
-            "format": FORMAT,
-            "version": VERSION,
-            "policies": self.policies,
-            "thetas": self.thetas,
-            "arms": self.arms,
-            "rounds": self.rounds.tolist(),
-            "runs": self.runs,
-            "seed": self.seed,
-            "problem": self.problem,
-            "pulls": self.pulls.tolist(),
-            "empty_rounds": self.empty_rounds.tolist(),
-        }
-        table = pa.Table.from_pandas(self.to_frame(), preserve_index=False)
-        table = table.replace_schema_metadata({FORMAT: json.dumps(about)})
-        pq.write_table(table, target)
+        The .parquet file has the rows of `to_frame` and, where the round is the horizon, the
+        columns `empty_rounds` and `pulls` (one number an arm).
+        """
+        write_results(self, path)
 
     def __repr__(self) -> str:
         return (
@@ -174,44 +147,23 @@ def theta_label(theta: object) -> Any:
 
     Examples
     --------
-    >>> theta_label(0.5), theta_label((0.9, 0.2))
-    (0.5, '(0.9, 0.2)')
+    >>> theta_label(0.5), theta_label((0.9, 0.2)), theta_label(("18-24", "artist"))
+    (0.5, '(0.9, 0.2)', '18-24 artist')
     """
-    if isinstance(theta, (int, float, str)):
-        return theta
-    if isinstance(theta, (tuple, list)):
-        return f"({', '.join(str(part) for part in theta)})"
-    return str(theta)
+    return theta if isinstance(theta, (int, float, str)) else show_theta(theta)
 
 
 def load_results(path: str | PathLike[str]) -> Results:
-    """Results that `Results.save` wrote to a .parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    """Results that `Results.save` wrote to a .parquet file.
 
-    try:
-        table = pq.read_table(path)
-        about = json.loads((table.schema.metadata or {})[FORMAT.encode()])
-    except FileNotFoundError:
-        raise InvalidInput(f"there is no file {str(path)!r}; check the name.") from None
-    except (KeyError, ValueError, OSError, pa.ArrowException):
-        raise DamagedFile(f"{str(path)!r} does not hold results of a simulation.") from None
-    if about["version"] != VERSION:
-        raise WrongVersion(
-            f"{str(path)!r} has version {about['version']!r}, this library reads {VERSION}; "
-            "use the version that wrote it."
-        )
-    thetas = tuple(tuple(t) if isinstance(t, list) else t for t in about["thetas"])
-    shape = (len(about["policies"]), len(thetas), about["runs"], len(about["rounds"]))
-    return Results(
-        policies=tuple(about["policies"]),
-        thetas=thetas,
-        arms=tuple(about["arms"]),
-        rounds=np.array(about["rounds"]),
-        regret=table["regret"].to_numpy().reshape(shape),
-        reward=table["reward"].to_numpy().reshape(shape),
-        pulls=np.array(about["pulls"]),
-        empty_rounds=np.array(about["empty_rounds"]),
-        seed=about["seed"],
-        problem=about["problem"],
-    )
+    Examples
+    --------
+    >>> import tempfile
+    >>> from structuredbandits.simulation import simulate
+    >>> results = simulate("three-arms", "ucb", theta=0.5, horizon=100, runs=2)
+    >>> path = tempfile.mkdtemp() + "/results.parquet"
+    >>> results.save(path)
+    >>> load_results(path)
+    <Results: 1 policies, 1 θ, 2 runs of 100 rounds>
+    """
+    return Results(**read_results(path))

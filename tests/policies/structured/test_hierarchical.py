@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from structuredbandits.environments import Gaussian
 from structuredbandits.policies.algorithm import Algorithm
 from structuredbandits.policies.structured.hierarchical_boundary import worth_of_doubt
 from structuredbandits.policies.structured.hierarchical_bounds import widened
-from structuredbandits.policies.structured.hierarchical_model import reward_variance
 from structuredbandits.simulation.streams import policy_sequence
 
 FloatArray = NDArray[np.float64]
@@ -337,22 +335,3 @@ def test_errors_are_told() -> None:
             sb.HierarchicalIndex(doubt=bad)
         with pytest.raises(sb.InvalidPolicy, match="errors"):
             sb.HierarchicalCompetitive(errors=bad)
-
-
-def test_noise_comes_from_the_counts_or_from_sigma() -> None:
-    structure = learned(14, error=0.6)
-    np.testing.assert_allclose(reward_variance(structure), 0.36)
-    without = sb.Structure.from_table([[1.0, 0.0]], sigma=[1.0, 2.0])
-    np.testing.assert_allclose(reward_variance(without), [1.0, 4.0])
-
-
-def test_probabilities_are_quick_enough_to_serve() -> None:
-    """2 ms is the aim on an idle core; the test allows for a busy machine."""
-    policy = sb.Hierarchical().start(sb.load_structure("movielens"), seed=1)
-    policy.probabilities()
-    times = []
-    for _ in range(10):
-        start = time.perf_counter()
-        policy.probabilities()
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.01

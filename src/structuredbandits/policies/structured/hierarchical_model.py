@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # A θ of a smaller share of the largest weight (e^-21 is about 1e-9) changes no choice.
 NEGLIGIBLE = -21.0
+# Variances that differ by less come from one number and a rounding.
+_SAME = 1e-6
 
 
 class ErrorModel(NamedTuple):
@@ -85,8 +87,10 @@ def error_model(
 def reward_variance(structure: Structure, noise: float | None = None) -> np.ndarray:
     """Variance of one reward of each arm: (arms,).
 
-    It is the given noise squared, or what the counts and standard errors of the structure imply
-    (pooled over θ and arms), or sigma² if the structure has no counts.
+    It is the given noise squared. Otherwise it is what counts and standard errors imply, if they
+    are those of plain means: then count · error² is the same number, the variance of a reward, in
+    all cells of an arm. Errors of shrunken or filled means are not noise / √count and imply
+    nothing; then, and without counts, it is sigma², which learned structures take from the rewards.
 
     Examples
     --------
@@ -95,16 +99,26 @@ def reward_variance(structure: Structure, noise: float | None = None) -> np.ndar
     ...     standard_errors=[[0.5, 0.25]])
     >>> reward_variance(known), reward_variance(known, noise=3.0)
     (array([1., 1.]), array([9., 9.]))
+    >>> shrunken = Structure.from_table([[1.0, 0.0], [2.0, 0.0]], sigma=2.0,
+    ...     counts=[[4, 16], [1, 16]], standard_errors=[[0.5, 0.25], [0.6, 0.25]])
+    >>> reward_variance(shrunken)
+    array([4., 4.])
     """
     if noise is not None:
         return np.full(structure.n_arms, float(noise) ** 2)
     counts, errors = structure.counts, structure.standard_errors
     if counts is None or errors is None or not ((counts > 0) & (errors > 0)).any():
         return np.array(structure.sigma**2)
-    known = (counts > 0) & (errors > 0)
-    # errors² · counts is a cell's variance of one reward; cells weigh by what they saw.
-    total = np.where(known, errors**2 * counts * counts, 0.0).sum()
-    return np.full(structure.n_arms, total / np.where(known, counts, 0.0).sum())
+    weights = np.where((counts > 0) & (errors > 0), counts, 0.0)
+    implied = errors**2 * counts
+    pooled = (implied * weights).sum() / weights.sum()
+    if np.allclose(implied[weights > 0], pooled, rtol=_SAME, atol=0.0):
+        return np.full(structure.n_arms, pooled)
+    seen = weights.sum(axis=0)
+    own = (implied * weights).sum(axis=0) / np.where(seen > 0, seen, 1.0)
+    if not np.allclose(np.where(weights > 0, implied, own), own, rtol=_SAME, atol=0.0):
+        return np.array(structure.sigma**2)
+    return np.where(seen > 0, own, structure.sigma**2)
 
 
 def tree_rows(n_arms: int) -> int:

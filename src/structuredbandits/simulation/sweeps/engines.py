@@ -14,6 +14,7 @@ from concurrent.futures import BrokenExecutor
 from typing import Any, Literal, TypeVar, get_args
 
 from structuredbandits.errors import InvalidInput, suggestion
+from structuredbandits.simulation.arguments import read_workers
 
 EngineName = Literal["local", "dask", "ray"]
 Item = TypeVar("Item")
@@ -50,14 +51,12 @@ class Engine:
     def __init__(self, name: str, address: str | None = None, n_jobs: int = -1) -> None:
         if name not in get_args(EngineName):
             raise InvalidInput(f"there is no engine {name!r}; {suggestion(name, ENGINES)}.")
-        if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-            raise InvalidInput(f"n_jobs is {n_jobs!r}; give 1 or more, or -1 for all cores.")
         if address is not None and name == "local":
             raise InvalidInput(
                 f"the local engine has no address, and {address!r} was given; choose the engine "
                 "'dask' or 'ray', or leave the address out."
             )
-        self.name, self._address, self._n_jobs = name, address, n_jobs
+        self.name, self._address, self._n_jobs = name, address, read_workers(n_jobs)
         self._open = contextlib.ExitStack()
 
     @property

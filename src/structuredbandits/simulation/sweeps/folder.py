@@ -18,7 +18,6 @@ import contextlib
 import json
 import os
 import platform
-import secrets
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -28,6 +27,7 @@ from typing import Any
 
 from structuredbandits._version import __version__
 from structuredbandits.errors import DamagedFile, FileError, InvalidInput, WrongVersion
+from structuredbandits.simulation.files import write_whole
 from structuredbandits.simulation.sweeps.plan import Piece, Plan
 
 FORMAT = "structuredbandits.sweep"
@@ -173,19 +173,6 @@ def _lock(handle: int, path: Path) -> None:
         ) from None
     except OSError:  # a file system without locks: the same
         return
-
-
-def write_whole(target: Path, data: bytes, unfinished: Path) -> None:
-    """Write a file that appears under its name only when all of it is on the disk."""
-    temporary = unfinished / secrets.token_hex(12)
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _cannot_write(path: Path, error: OSError) -> FileError:

@@ -14,7 +14,7 @@ from structuredbandits.errors import InvalidInput
 from structuredbandits.policies.algorithm import Algorithm
 from structuredbandits.policies.registry import make_algorithm
 from structuredbandits.problems import Problem, problem_names
-from structuredbandits.simulation import runner
+from structuredbandits.simulation import arguments
 from structuredbandits.simulation.sweeps import lines
 from structuredbandits.simulation.sweeps.plan import PIECE_ROUNDS, Cell, Plan
 from structuredbandits.simulation.sweeps.settings import Settings, read_share
@@ -32,6 +32,8 @@ _CHECKPOINTS = 50
 _RUNS = 100
 #: Runs of a cell at the most when precision decides, if the settings name no cap.
 MAX_RUNS = 10_000
+#: Files of a cell at the most: more are a slip of the pen, and would take hours to list.
+MOST_PIECES = 100_000
 
 
 def make_plan(settings: Settings, until: object = None, max_runs: int | None = None) -> Plan:
@@ -105,6 +107,7 @@ class _Block:
             for horizon in self._horizons(world):
                 marks = self._checkpoints(horizon)
                 step = self._whole("runs_per_task", max(1, PIECE_ROUNDS // horizon))
+                self._check_size(world, runs, step, marks)
                 for seed, (_, algorithm), (theta, digest) in itertools.product(
                     seeds, policies, zip(thetas, digests, strict=True)
                 ):
@@ -114,6 +117,15 @@ class _Block:
                     )
                 self._warn_of_coarse_grids(world, policies, thetas, horizon)
         return cells
+
+    def _check_size(self, world: World, runs: int, step: int, marks: tuple[int, ...]) -> None:
+        with self._settings.at(self._path("runs")):
+            if runs > MOST_PIECES * step:
+                raise InvalidInput(
+                    f"{runs:,} runs, {step:,} a file, are more than {MOST_PIECES:,} files; give "
+                    "fewer runs, or more runs_per_task."
+                )
+            arguments.check_memory(1, step, len(marks), marks[-1], world.structure.n_arms)
 
     def _path(self, key: str) -> lines.Path:
         return self._paths.get(key, (key,))
@@ -198,19 +210,19 @@ class _Block:
             found = []
             for place, value in self._settings.items(path):
                 with self._settings.at(place):
-                    found += runner._read_thetas([value], (), world.environment)
+                    found += arguments.read_thetas([value], (), world.environment)
         else:
             with self._settings.at(path if given is not None else self._path("problem")):
-                found = runner._read_thetas(given, world.thetas, world.environment)
+                found = arguments.read_thetas(given, world.thetas, world.environment)
         for _, algorithm in self._policies():
             with self._settings.at(self._path("policies")):
-                runner._check_unit_rewards([algorithm], world.environment, found)
+                arguments.check_unit_rewards([algorithm], world.environment, found)
         return found
 
     def _horizons(self, world: World) -> list[int]:
         if "horizon" not in self._paths:
             with self._settings.at(self._path("problem")):
-                return [runner._read_count("horizon", world.horizon)]
+                return [arguments.read_count("horizon", world.horizon)]
         items = self._settings.items(self._paths["horizon"])
         return [self._settings.whole(path, value) for path, value in items]
 
@@ -228,7 +240,7 @@ class _Block:
         elif not isinstance(given, str):
             given = self._settings.whole(path, given)
         with self._settings.at(path):
-            return runner._read_checkpoints(given, horizon)
+            return arguments.read_checkpoints(given, horizon)
 
     def _warn_of_coarse_grids(
         self,
@@ -238,7 +250,7 @@ class _Block:
         horizon: int,
     ) -> None:
         algorithms = [algorithm for _, algorithm in policies]
-        runner._check_grid(world.structure, algorithms, thetas, horizon)
+        arguments.check_grid(world.structure, algorithms, thetas, horizon)
 
 
 def _combinations(options: Mapping[str, Any]) -> list[dict[str, Any]]:

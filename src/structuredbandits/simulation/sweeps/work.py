@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from structuredbandits.simulation.files import parquet_bytes
 from structuredbandits.simulation.sweeps.folder import FORMAT, VERSION, Folder
 from structuredbandits.simulation.sweeps.plan import Piece
 from structuredbandits.simulation.task import Outcome, Task
@@ -44,7 +45,7 @@ def do_piece(piece: Piece, folder: Path) -> Outline:
             piece.first_run,
             piece.n_runs,
         )
-        data = _as_parquet(table_of(piece, task.run(), world.structure.arms))
+        data = parquet_bytes(table_of(piece, task.run(), world.structure.arms))
         Folder(folder).write_piece(piece, data)
     # Whatever it is, a user's policy or a full disk: the piece is named and the rest goes on.
     except Exception as error:
@@ -78,13 +79,3 @@ def table_of(piece: Piece, outcome: Outcome, arms: tuple[str, ...]) -> pa.Table:
     }
     about = {"format": FORMAT, "version": VERSION, "arms": arms, "world": cell.world}
     return pa.table(columns).replace_schema_metadata({FORMAT: json.dumps(about)})
-
-
-def _as_parquet(table: pa.Table) -> bytes:
-    """The file's bytes, equal for equal tables: Parquet as written here holds no date."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    return bytes(sink.getvalue())

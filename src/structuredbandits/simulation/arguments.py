@@ -1,0 +1,260 @@
+"""What may be given to a simulation, read and checked before anything runs.
+
+This module knows names, numbers and sentences. It must not know how runs are carried out.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from structuredbandits.environments import Environment, Gaussian, TableEnvironment
+from structuredbandits.errors import InvalidInput, InvalidPolicy, StructureWarning
+from structuredbandits.policies.algorithm import Algorithm
+from structuredbandits.policies.registry import applicable, make_algorithm, policy_names
+from structuredbandits.problems import Problem, load_problem
+from structuredbandits.structure import Structure
+from structuredbandits.structure.parameters import show_theta
+
+DEFAULT_CHECKPOINTS = 200
+_MOST_WORKERS = 1024
+# Counts are kept as floats, which are exact up to 9e15.
+_MOST = 10**15
+_MOST_CHECKPOINTS = 10**7
+# Bytes that one kept number of a run takes at the most, while its table is made.
+_BYTES_PER_ROW = 80
+
+
+def read_problem(
+    problem: Problem | Structure | str, environment: Environment | None
+) -> tuple[Structure, Environment, tuple[Any, ...], int | None]:
+    """What policies know, where rewards come from, and the problem's own θ and horizon."""
+    if isinstance(problem, str):
+        problem = load_problem(problem)
+    if isinstance(problem, Structure):
+        world = Gaussian(problem) if environment is None else environment
+        _check_arms(problem, world)
+        return problem, world, (), None
+    if not isinstance(problem, Problem):
+        raise InvalidInput(
+            f"{problem!r} is no problem; give a structure, a problem or the name of one, for "
+            "example 'three-arms'."
+        )
+    world = problem.environment if environment is None else environment
+    _check_arms(problem.structure, world)
+    return problem.structure, world, tuple(problem.thetas), problem.horizon
+
+
+def _check_arms(structure: Structure, environment: Environment) -> None:
+    if not isinstance(environment, Environment):
+        raise InvalidInput(
+            f"{environment!r} is no environment; give for example Bernoulli(structure)."
+        )
+    if tuple(environment.arms) != structure.arms:
+        raise InvalidInput(
+            f"the environment's arms {tuple(environment.arms)!r} are not the structure's "
+            f"{structure.arms!r}; give both the same names in the same order."
+        )
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def read_count(name: str, value: int | None) -> int:
+    """A number of rounds, runs or checkpoints."""
+    if value is None:
+        raise InvalidInput(f"a bare structure has no {name}; give one, for example {name}=10_000.")
+    if not _whole(value) or value < 1:
+        raise InvalidInput(f"{name} is {value!r}; give a whole number of at least 1.")
+    if value > _MOST:
+        raise InvalidInput(f"{name} is {float(value):.3g}, too large to count; give at most 1e15.")
+    return int(value)
+
+
+def read_seed(seed: int) -> int:
+    """The seed of a simulation."""
+    if not _whole(seed) or seed < 0:
+        raise InvalidInput(f"the seed is {seed!r}; give a whole number from 0 on.")
+    return int(seed)
+
+
+def read_workers(n_jobs: int) -> int:
+    """A number of workers, as joblib counts them."""
+    if not _whole(n_jobs) or n_jobs == 0 or abs(n_jobs) > _MOST_WORKERS:
+        raise InvalidInput(
+            f"n_jobs is {n_jobs!r}; give a whole number from 1 to {_MOST_WORKERS:,}, or -1 for all "
+            "cores."
+        )
+    return int(n_jobs)
+
+
+def all_policies(
+    structure: Structure, environment: Environment, thetas: Sequence[Any]
+) -> tuple[list[str], dict[str, str]]:
+    """The names that "all" stands for, and why each of the others is left out.
+
+    Examples
+    --------
+    >>> structure, world, thetas, _ = read_problem("setup", None)
+    >>> names, left_out = all_policies(structure, world, thetas)
+    >>> "ucb-c" in names, left_out["ts-beta"]
+    (True, 'needs rewards between 0 and 1')
+    """
+    fitting, reasons = applicable(structure, policy_names())
+    if not _has_unit_rewards(environment, thetas):
+        for name in [name for name in fitting if make_algorithm(name).needs_unit_rewards]:
+            fitting.remove(name)
+            reasons[name] = "needs rewards between 0 and 1"
+    return fitting, reasons
+
+
+def read_policies(
+    policies: str | Algorithm | Sequence[str | Algorithm],
+    structure: Structure,
+    environment: Environment,
+    thetas: Sequence[Any],
+) -> list[Algorithm]:
+    """Algorithms that fit, each once."""
+    if isinstance(policies, str) and policies.strip().lower() == "all":
+        policies, _ = all_policies(structure, environment, thetas)
+    if isinstance(policies, (str, Algorithm)) or not isinstance(policies, Iterable):
+        policies = [policies]
+    algorithms = [make_algorithm(policy) for policy in policies]
+    if not algorithms:
+        raise InvalidPolicy("no policy was given; name at least one, for example 'ucb-c'.")
+    labels = [algorithm.label for algorithm in algorithms]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InvalidPolicy(f"policy {label!r} is given twice; name each policy once.")
+    for algorithm in algorithms:
+        algorithm.check(structure)
+    check_unit_rewards(algorithms, environment, thetas)
+    return algorithms
+
+
+def read_thetas(theta: Any, own: tuple[Any, ...], environment: Environment) -> list[Any]:
+    """The θ to try, in their plain form, each once."""
+    if theta is None:
+        if not own:
+            raise InvalidInput(
+                "a bare structure has no θ to try; give theta, for example theta=0.5."
+            )
+        thetas = list(own)
+    elif isinstance(theta, (list, np.ndarray)):
+        thetas = [value.item() if isinstance(value, np.generic) else value for value in theta]
+        thetas = [
+            tuple(value) if isinstance(value, (list, np.ndarray)) else value for value in thetas
+        ]
+    else:
+        thetas = [theta]
+    if not thetas:
+        raise InvalidInput("the list of θ is empty; give at least one.")
+    found: list[Any] = []
+    for value in thetas:
+        plain = environment.parameters.resolve(value)
+        if plain in found:
+            raise InvalidInput(f"θ = {show_theta(plain)} is given twice; name each θ once.")
+        found.append(plain)
+    return found
+
+
+def read_checkpoints(checkpoints: int | str | Sequence[int], horizon: int) -> tuple[int, ...]:
+    """The rounds at which regret is kept, ascending; the last is the horizon."""
+    if isinstance(checkpoints, str):
+        if checkpoints != "log":
+            raise InvalidInput(f"checkpoints is {checkpoints!r}; give a number, 'log' or rounds.")
+        marks = np.geomspace(1, horizon, DEFAULT_CHECKPOINTS).round()
+    elif isinstance(checkpoints, Iterable):
+        marks = _read_rounds(list(checkpoints), horizon)
+    else:
+        number = min(read_count("checkpoints", checkpoints), horizon)
+        if number > _MOST_CHECKPOINTS:
+            raise InvalidInput(
+                f"checkpoints is {number:,}; give at most {_MOST_CHECKPOINTS:,}, or 'log'."
+            )
+        marks = np.linspace(0, horizon, number + 1).round()
+    rounds = {int(mark) for mark in marks} - {0} | {horizon}
+    return tuple(sorted(rounds))
+
+
+def _read_rounds(rounds: list[Any], horizon: int) -> np.ndarray:
+    for value in rounds:
+        if not _whole(value) or not 1 <= value <= horizon:
+            raise InvalidInput(
+                f"checkpoint {value!r} is no round; give whole numbers from 1 to the horizon "
+                f"{horizon}."
+            )
+    if not rounds:
+        raise InvalidInput("there is no checkpoint; give at least one round, or their number.")
+    return np.array(rounds)
+
+
+def check_unit_rewards(
+    algorithms: list[Algorithm], environment: Environment, thetas: Sequence[Any]
+) -> None:
+    """Refuse algorithms that need rewards in [0, 1] where there may be others."""
+    needing = [algorithm.label for algorithm in algorithms if algorithm.needs_unit_rewards]
+    if needing and not _has_unit_rewards(environment, thetas):
+        raise InvalidPolicy(
+            f"{needing[0]} needs rewards between 0 and 1, which this environment does not promise; "
+            "use a Bernoulli environment, or a policy such as ts or kl-ucb."
+        )
+
+
+def _has_unit_rewards(environment: Environment, thetas: Sequence[Any]) -> bool:
+    if not isinstance(environment, TableEnvironment):
+        return False
+    tables = (environment.quantile_table(theta) for theta in thetas)
+    return all(values.min() >= 0.0 and values.max() <= 1.0 for _, values in tables)
+
+
+def check_memory(cells: int, runs: int, marks: int, horizon: int, arms: int) -> None:
+    """Refuse what cannot fit into this machine's memory, before it is tried.
+
+    A cell is one policy at one θ; every run of it keeps its numbers at so many marks.
+    """
+    needed = cells * runs * (marks * _BYTES_PER_ROW + 8 * arms) + 16 * horizon
+    if needed > _memory():
+        raise InvalidInput(
+            f"{runs:,} runs of {horizon:,} rounds for {cells:,} policies and θ need about "
+            f"{needed / 1e9:,.0f} GB of memory, more than this machine has; give fewer runs or a "
+            "shorter horizon."
+        )
+
+
+def _memory() -> float:
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return float("inf")
+
+
+def check_grid(
+    structure: Structure, algorithms: list[Algorithm], thetas: list[Any], horizon: int
+) -> None:
+    """Warn if no grid point is near enough to an off-grid θ for the horizon's smallest radius."""
+    alphas = [
+        algorithm.alpha
+        for algorithm in algorithms
+        if not algorithm.classical and hasattr(algorithm, "alpha")
+    ]
+    if not (structure.parameters.continuous and structure.exact and alphas):
+        return
+    radius = math.sqrt(2.0 * min(alphas) * math.log(max(horizon, 2)) / horizon) * structure.sigma
+    for theta in thetas:
+        distances = np.abs(structure.means - structure.means_at(theta)) / radius
+        if distances.max(axis=1).min() > 0.5:
+            warnings.warn(
+                f"the grid over Θ is too coarse for {horizon} rounds at θ = {theta}: the nearest "
+                "grid point differs by more than half the radius that they reach, so θ may be "
+                "ruled out; use more points, or sound cells (lipschitz= or sound=True).",
+                StructureWarning,
+                stacklevel=3,
+            )
+            return
