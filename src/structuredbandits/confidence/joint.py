@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import inline
-from structuredbandits.confidence.box import ACTIVE, PLAUSIBLE, Box, Memory, new_memory
 from structuredbandits.confidence.evidence import Evidence
+from structuredbandits.confidence.memory import ACTIVE, PLAUSIBLE, Box, Memory, new_memory
 from structuredbandits.confidence.tables import BoxTables, gains
 
 if TYPE_CHECKING:

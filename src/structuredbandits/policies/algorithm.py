@@ -13,7 +13,7 @@ import numpy as np
 from structuredbandits.errors import InvalidPolicy
 
 if TYPE_CHECKING:
-    from structuredbandits.confidence.box import Memory
+    from structuredbandits.confidence.memory import Memory
     from structuredbandits.policies.policy import Policy
     from structuredbandits.policies.protocol import Moment
     from structuredbandits.structure import Structure
@@ -69,7 +69,7 @@ class Algorithm:
 
     def memory(self, structure: Structure) -> Memory:
         """Unfilled memory of a run; classical algorithms need none."""
-        from structuredbandits.confidence.box import new_memory
+        from structuredbandits.confidence.memory import new_memory
 
         return new_memory(0, 0)
 

@@ -8,24 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 
-from structuredbandits._compiled import inline, kernel
-from structuredbandits.confidence.box import (
-    ACTIVE,
-    ACTIVE_ROW,
-    EMPTY_ROUNDS,
+from structuredbandits.confidence.box import follow, rebuild
+from structuredbandits.confidence.joint import joint_tables, scratch_memory
+from structuredbandits.confidence.memory import (
     PLAUSIBLE,
     REGISTERS_ROW,
-    SCRATCH_ROW,
-    Box,
     Memory,
     box_of,
-    competitive_within,
-    follow,
     new_memory,
-    rebuild,
 )
-from structuredbandits.confidence.evidence import Evidence
-from structuredbandits.confidence.joint import joint_tables, scratch_memory
+from structuredbandits.confidence.slack import relax as relax_box
 from structuredbandits.confidence.tables import BoxTables, box_tables
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import (
@@ -40,11 +32,11 @@ from structuredbandits.policies.index import share_of_ties
 from structuredbandits.policies.informative import (
     Informative,
     Uninformative,
-    informative_arm,
     informativeness,
 )
 from structuredbandits.policies.joint import JointAgent
-from structuredbandits.policies.protocol import choose, decide, implements, learn, restore
+from structuredbandits.policies.narrowing import candidate_arms, narrow
+from structuredbandits.policies.protocol import choose, decide, implements, learn, relax, restore
 
 if TYPE_CHECKING:
     from structuredbandits.policies.policy import Policy
@@ -64,6 +56,7 @@ class CompetitiveAgent(NamedTuple):
     root_alpha: float
     pull_each_arm_first: bool
     ranks: np.ndarray  # (0, 0): the largest means are not asked for
+    lags: bool  # no step reads the set itself
 
 
 class Foreign(NamedTuple):
@@ -255,6 +248,7 @@ class Competitive(Algorithm):
             math.sqrt(self.alpha),
             every_arm_first,
             np.empty((0, 0), dtype=np.int32),
+            self.informative is None,
         )
 
     def memory(self, structure: Structure) -> Memory:
@@ -341,6 +335,12 @@ def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any
     follow(agent.tables, evidence, box_of(memory), agent.ranks, arm, q)
 
 
+@implements(relax, CompetitiveAgent)
+def _relax(agent: Any, memory: Any) -> Any:
+    if agent.lags:
+        relax_box(box_of(memory))
+
+
 @implements(decide, CompetitiveAgent)
 @implements(decide, JointAgent)
 def _decide(
@@ -351,60 +351,3 @@ def _decide(
     if arm >= 0:
         return arm
     return choose(agent.inner, evidence, candidates, n_candidates, moment, generator)
-
-
-@inline
-def narrow(
-    agent: Any, box: Box, evidence: Evidence, allowed: np.ndarray, moment: Any, generator: Any
-) -> tuple[int, np.ndarray, int]:
-    """Steps 1 and 2: an arm that is settled (or -1), and the candidates for step 3."""
-    if box.registers[PLAUSIBLE] == 0:
-        box.registers[EMPTY_ROUNDS] += 1
-    arm = informative_arm(agent.informative, agent.tables, box, allowed, moment, generator)
-    if arm < 0 and agent.pull_each_arm_first:
-        arm = first_pull(evidence, allowed, generator)
-    if arm >= 0:
-        return arm, allowed, 0
-    candidates, n_candidates = competitive_candidates(agent.tables, box, allowed)
-    return -1, candidates, n_candidates
-
-
-@inline
-def competitive_candidates(
-    tables: BoxTables, box: Box, allowed: np.ndarray
-) -> tuple[np.ndarray, int]:
-    """The allowed arms among which step 3 chooses, ascending, and how many they are."""
-    row, n_candidates = ACTIVE_ROW, box.registers[ACTIVE]
-    if box.registers[PLAUSIBLE] == 0:
-        row, n_candidates = SCRATCH_ROW, allowed.size
-        box.scratch[:n_candidates] = allowed
-    elif allowed.size != tables.support.size:
-        row, n_candidates = SCRATCH_ROW, competitive_within(tables, box, allowed, box.scratch)
-    return box.rows[row], n_candidates
-
-
-@inline
-def first_pull(evidence: Evidence, allowed: np.ndarray, generator: Any) -> int:
-    """An allowed arm that was never seen, with the fewest pending pulls; -1 if there is none."""
-    chosen, ties = -1, 0
-    for place in range(allowed.size):
-        arm = allowed[place]
-        if evidence.counts[arm] > 0.0:
-            continue
-        if chosen < 0 or evidence.pending[arm] < evidence.pending[chosen]:
-            chosen, ties = arm, 1
-        elif evidence.pending[arm] == evidence.pending[chosen]:
-            ties += 1
-            if generator.random() * ties < 1.0:
-                chosen = arm
-    return chosen
-
-
-@kernel
-def candidate_arms(
-    agent: Any, memory: Memory, block: np.ndarray, allowed: np.ndarray
-) -> np.ndarray:
-    """The allowed arms among which step 3 would choose: (candidates,)."""
-    candidates, n_candidates = competitive_candidates(agent.tables, box_of(memory), allowed)
-    result: np.ndarray = candidates[:n_candidates].copy()
-    return result

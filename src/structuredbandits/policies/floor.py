@@ -18,7 +18,7 @@ from structuredbandits.policies.algorithm import (
 from structuredbandits.policies.protocol import decide, implements, learn, restore
 
 if TYPE_CHECKING:
-    from structuredbandits.confidence.box import Memory
+    from structuredbandits.confidence.memory import Memory
     from structuredbandits.structure import Structure
 
 

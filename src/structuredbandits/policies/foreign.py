@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from structuredbandits._compiled import borrow, kernel, unowned
-from structuredbandits.confidence.box import box_of
 from structuredbandits.confidence.evidence import evidence_of
-from structuredbandits.policies.competitive import narrow
+from structuredbandits.confidence.memory import box_of
 from structuredbandits.policies.frame import Frame
+from structuredbandits.policies.narrowing import narrow
 from structuredbandits.policies.protocol import moment_at
 from structuredbandits.policies.steps import DECIDED, HORIZON, RECEIVED
 

@@ -13,7 +13,7 @@ from numba import types
 from numba.experimental import structref
 
 from structuredbandits._compiled import kernel
-from structuredbandits.confidence.box import Memory
+from structuredbandits.confidence.memory import Memory
 
 _FIELDS = ("agent", "memory", "block", "clock", "addresses")
 

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from structuredbandits._compiled import by_type, inline, kernel
-from structuredbandits.confidence.box import PLAUSIBLE, Box, Memory, box_of
+from structuredbandits.confidence.memory import PLAUSIBLE, Box, Memory, box_of
 from structuredbandits.confidence.tables import BoxTables
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import plain, require_positive

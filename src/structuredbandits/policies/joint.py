@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from structuredbandits.confidence.box import box_of
 from structuredbandits.confidence.joint import JointTables, settle
+from structuredbandits.confidence.memory import box_of
 from structuredbandits.confidence.tables import BoxTables
 from structuredbandits.policies.protocol import implements, learn, restore
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from structuredbandits._compiled import addresses_of, new_generator
-from structuredbandits.confidence.box import count_empty_rounds, keeps_set
 from structuredbandits.confidence.evidence import new_block
+from structuredbandits.confidence.memory import count_empty_rounds, keeps_set
 from structuredbandits.confidence.plausible import ConfidenceSet
 from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward
 from structuredbandits.policies import state

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from structuredbandits._compiled import by_type, inline
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import Evidence
+from structuredbandits.confidence.memory import Memory
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -73,6 +73,11 @@ def learn(agent: Any, memory: Memory, evidence: Evidence, arm: int, moment: Mome
 def restore(agent: Any, memory: Memory, evidence: Evidence, moment: Moment) -> None:
     """Fill the memory from the evidence alone."""
     raise TypeError("restore is for compiled code")
+
+
+def relax(agent: Any, memory: Memory) -> None:
+    """Told to a run of which only the decisions are read; it may keep its memory less exactly."""
+    raise TypeError("relax is for compiled code")
 
 
 def choose(
@@ -151,6 +156,18 @@ def _restore(agent: Any, memory: Any, evidence: Any, moment: Any) -> Any:
         return own
 
     def nothing(agent: Any, memory: Any, evidence: Any, moment: Any) -> Any:
+        pass
+
+    return nothing
+
+
+@by_type(relax)
+def _relax(agent: Any, memory: Any) -> Any:
+    own = _registered("relax", agent)
+    if own is not None:
+        return own
+
+    def nothing(agent: Any, memory: Any) -> Any:
         pass
 
     return nothing

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import inline, kernel
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import Evidence, evidence_of
+from structuredbandits.confidence.memory import Memory
 from structuredbandits.confidence.tables import gains
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import (

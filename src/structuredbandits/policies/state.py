@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from structuredbandits.confidence.box import EMPTY_ROUNDS, REGISTERS_ROW, keeps_set
 from structuredbandits.confidence.evidence import ROWS
+from structuredbandits.confidence.memory import EMPTY_ROUNDS, REGISTERS_ROW, keeps_set
 from structuredbandits.errors import DamagedFile, InvalidPolicy, WrongVersion
 
 if TYPE_CHECKING:

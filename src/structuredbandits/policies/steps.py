@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from structuredbandits._compiled import borrow, kernel, unowned
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import evidence_of, record, summarise
+from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.frame import Frame
 from structuredbandits.policies.protocol import decide, learn, moment_at, restore
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import borrow, by_type, inline, kernel, unowned
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import evidence_of, record
-from structuredbandits.policies.protocol import Moment, decide, learn, restore
+from structuredbandits.confidence.memory import Memory
+from structuredbandits.policies.protocol import Moment, decide, learn, relax, restore
 
 
 class NormalDraws(NamedTuple):
@@ -114,6 +114,7 @@ def play(
     horizon = kept.checkpoints[kept.checkpoints.size - 1]
     moment = Moment(0, 0, clock.logs[0], clock.widths[0], horizon)
     restore(agent, memory, evidence, moment)
+    relax(agent, memory)
     t, place = 0, 0
     while t < horizon:
         arm = decide(agent, memory, evidence, allowed, moment, generator)

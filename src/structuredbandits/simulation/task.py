@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import addresses_of, new_generator
-from structuredbandits.confidence.box import count_empty_rounds
 from structuredbandits.confidence.evidence import new_block
+from structuredbandits.confidence.memory import count_empty_rounds
 from structuredbandits.environments import Environment, NormalEnvironment, TableEnvironment
 from structuredbandits.errors import InvalidInput
 from structuredbandits.policies.algorithm import Algorithm

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import inline
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import Evidence
 from structuredbandits.confidence.joint import scratch_memory
+from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.algorithm import require_positive
 from structuredbandits.policies.structured.linear import (
     factorise,

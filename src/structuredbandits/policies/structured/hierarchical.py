@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import inline, kernel
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import Evidence, evidence_of
+from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.protocol import decide, implements, learn, restore
 from structuredbandits.policies.structured.hierarchical_model import (
@@ -56,7 +56,7 @@ class Hierarchical(Algorithm):
     ----------
     noise
         Standard deviation of one reward. None: what the structure's own counts and standard errors
-        imply (pooled over θ), or its sigma if it has none.
+        imply, or its sigma if they imply nothing (see `reward_variance`).
     use_prior
         Whether to use the structure's prior over θ; uniform over Θ otherwise.
     spread

@@ -12,18 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structuredbandits.confidence.box import (
-    EMPTY_ROUNDS,
-    PLAUSIBLE,
-    Memory,
-    box_of,
-    follow,
-    new_memory,
-    rebuild,
-)
+from structuredbandits.confidence.box import follow, rebuild
+from structuredbandits.confidence.memory import EMPTY_ROUNDS, PLAUSIBLE, Memory, box_of, new_memory
 from structuredbandits.confidence.tables import BoxTables, box_tables
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
-from structuredbandits.policies.competitive import candidate_arms, competitive_candidates
+from structuredbandits.policies.narrowing import candidate_arms, competitive_candidates
 from structuredbandits.policies.protocol import decide, implements, learn, restore
 from structuredbandits.policies.structured.hierarchical import (
     Hierarchical,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import inline, kernel
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import Evidence
+from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.index import share_of_ties
 from structuredbandits.policies.protocol import Moment, decide, implements, learn, restore
@@ -74,7 +74,7 @@ class HierarchicalIndex(Algorithm):
     ----------
     noise
         Standard deviation of one reward. None: what the structure's own counts and standard errors
-        imply (pooled over θ), or its sigma if it has none.
+        imply, or its sigma if they imply nothing (see `reward_variance`).
     use_prior
         Whether to use the structure's prior over θ. Without it (the default) Θ is uniform, and θ
         that are rare are served as well as common ones: an index explores so little that with a

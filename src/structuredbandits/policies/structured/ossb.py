@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.joint import (
     JointTables,
     best_fit,
@@ -17,6 +16,7 @@ from structuredbandits.confidence.joint import (
     joint_tables,
     scratch_memory,
 )
+from structuredbandits.confidence.memory import Memory
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.structured.hand_back import Rows, RowsOnDemand, call_python
 from structuredbandits.policies.structured.scores import ScoreAlgorithm, scores_of

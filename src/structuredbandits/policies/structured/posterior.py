@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import kernel
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import evidence_of
 from structuredbandits.confidence.joint import scratch_memory
+from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.protocol import decide, implements
 from structuredbandits.policies.structured.belief import Belief, belief_of, best_at, weigh

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from structuredbandits._compiled import by_type, inline, kernel
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.evidence import Evidence, evidence_of
+from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.index import share_of_ties
 from structuredbandits.policies.protocol import Moment, decide, implements

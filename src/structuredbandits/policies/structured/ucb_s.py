@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import inline, kernel
-from structuredbandits.confidence.box import (
+from structuredbandits.confidence.box import follow, rebuild
+from structuredbandits.confidence.memory import (
     EMPTY_ROUNDS,
     PLAUSIBLE,
     REGISTERS_ROW,
     Box,
     Memory,
     box_of,
-    follow,
     new_memory,
-    rebuild,
 )
 from structuredbandits.confidence.tables import BoxTables, box_tables, ranks
 from structuredbandits.policies.algorithm import Algorithm, Snapshot, require_positive

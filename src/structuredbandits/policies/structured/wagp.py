@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from structuredbandits.confidence.box import Memory
 from structuredbandits.confidence.joint import scratch_memory
+from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.structured.inverse import curves_of
 from structuredbandits.policies.structured.scores import ScoreAlgorithm
 from structuredbandits.policies.structured.ucb_g import RegionalAgent

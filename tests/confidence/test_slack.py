@@ -1,0 +1,77 @@
+"""A set that may lag names the same competitive arms as one that follows every reward."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structuredbandits.confidence.memory import (
+    ACTIVE,
+    ACTIVE_ROW,
+    PLAUSIBLE,
+    REGISTERS_ROW,
+    SLACK,
+)
+from structuredbandits.policies.classical.ucb import UCB
+from structuredbandits.policies.competitive import Competitive
+from structuredbandits.policies.policy import Policy
+from structuredbandits.problems import load_structure
+from structuredbandits.structure import Structure
+from tests.plain.worlds import Luck, World, worlds
+
+
+def twins(structure: Structure, alpha: float, slack: int) -> tuple[Policy, Policy]:
+    """A run whose set is exact, and one whose set may lag."""
+    exact = Competitive(UCB(), structure, alpha=alpha, seed=0)
+    lagging = Competitive(UCB(), structure, alpha=alpha, seed=0)
+    lagging.memory.integers[REGISTERS_ROW, SLACK] = slack
+    return exact, lagging
+
+
+def standing(policy: Policy) -> tuple[list[int], bool]:
+    """The competitive arms, and whether no θ is plausible."""
+    registers = policy.memory.integers[REGISTERS_ROW]
+    arms = policy.memory.integers[ACTIVE_ROW, : registers[ACTIVE]]
+    return arms.tolist(), bool(registers[PLAUSIBLE] == 0)
+
+
+@settings(max_examples=150)
+@given(
+    worlds(),
+    st.sampled_from([0.01, 0.1, 0.5, 3.0]),
+    st.sampled_from([1, 2, 4, 50]),
+    st.sampled_from([0.9, 0.99]),
+)
+def test_the_competitive_arms_are_the_same(
+    world: World, alpha: float, slack: int, share: float
+) -> None:
+    exact, lagging = twins(world.structure, alpha, slack)
+    rng = np.random.default_rng(world.seed)
+    luck = Luck(world, rng)
+    # One arm gets nearly all rewards, for only then do its ends wander within their frame.
+    favourite, n_arms = int(rng.integers(world.structure.n_arms)), world.structure.n_arms
+    for place in range(250):
+        arm = favourite if rng.random() < share else int(rng.integers(n_arms))
+        reward = luck.draw(arm)
+        exact.update(arm, reward)
+        lagging.update(arm, reward)
+        assert standing(lagging) == standing(exact), f"after reward {place}"
+
+
+def test_it_does_lag_and_catches_up() -> None:
+    exact, lagging = twins(load_structure("three-arms"), alpha=0.5, slack=4)
+    rng = np.random.default_rng(5)
+    behind = 0
+    for _ in range(2_000):
+        reward = float(rng.normal(3.0, 2.0))
+        exact.update(1, reward)
+        lagging.update(1, reward)
+        assert standing(lagging) == standing(exact)
+        behind += not np.array_equal(lagging.memory.marks, exact.memory.marks)
+    assert behind > 500  # otherwise the comparison above would show nothing
+    exact.update(0, 3.0)
+    lagging.update(0, 3.0)  # another arm's reward: the set has to be exact now
+    lagging.update(1, 3.0)
+    exact.update(1, 3.0)
+    assert np.array_equal(lagging.memory.marks, exact.memory.marks)
