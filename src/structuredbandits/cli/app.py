@@ -18,12 +18,14 @@ from structuredbandits.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
 from structuredbandits.cli.analyze import analyze
 from structuredbandits.cli.evaluate import EVALUATE_EXAMPLES, evaluate
 from structuredbandits.cli.examples import examples
+from structuredbandits.cli.keys import keys
 from structuredbandits.cli.learn import LEARN_EXAMPLES, learn
 from structuredbandits.cli.movielens import MOVIELENS_EXAMPLES, movielens
 from structuredbandits.cli.policies import policies
 from structuredbandits.cli.problems import problems
 from structuredbandits.cli.recommend import RECOMMEND_EXAMPLES, recommend
 from structuredbandits.cli.reproduce import REPRODUCE_EXAMPLES, reproduce
+from structuredbandits.cli.serve import SERVE_EXAMPLES, serve
 from structuredbandits.cli.simulate import EXAMPLES, simulate
 from structuredbandits.cli.sweep import SWEEP_EXAMPLES, sweep
 from structuredbandits.errors import Interrupted, StructuredBanditsError, StructureWarning
@@ -53,6 +55,8 @@ app.command(epilog=SWEEP_EXAMPLES)(sweep)
 app.command(epilog=LEARN_EXAMPLES)(learn)
 app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
 app.command(epilog=RECOMMEND_EXAMPLES)(recommend)
+app.command(epilog=SERVE_EXAMPLES)(serve)
+app.add_typer(keys)
 app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
 app.command(epilog=MOVIELENS_EXAMPLES)(movielens)
 app.command()(problems)

@@ -1,0 +1,86 @@
+"""Who may ask for what: the API key of a request, and the service behind it.
+
+This module knows where a key is in a request. It must not know what the request does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+
+from structuredbandits.service.keys import EVERYTHING, Grant
+from structuredbandits.service.refusals import Refusal, unknown_experiment
+from structuredbandits.service.runtime import Service
+
+_bearer = HTTPBearer(auto_error=False, description="An API key, as `structuredbandits keys` makes.")
+
+
+def service_of(request: Request) -> Service:
+    """The service that an app is the face of."""
+    return cast(Service, request.app.state.service)
+
+
+async def grant_of(request: Request) -> Grant:
+    """What the request's key opens."""
+    service = service_of(request)
+    if service.settings.insecure:
+        return EVERYTHING
+    kind, _, text = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not text.strip():
+        raise Refusal(
+            401,
+            "no_key",
+            "the request has no API key.",
+            "Send the header 'Authorization: Bearer KEY'.",
+        )
+    grant = await service.keyring.grant(text.strip())
+    if grant is None:
+        raise Refusal(
+            401,
+            "unknown_key",
+            "the API key is unknown or revoked.",
+            "Make one with 'structuredbandits keys create'.",
+        )
+    return grant
+
+
+def needs(scope: str) -> Callable[[Request], Awaitable[Grant]]:
+    """A dependency: the request's key must have a scope, for the experiment in its path."""
+
+    async def check(request: Request) -> Grant:
+        grant = await grant_of(request)
+        experiment = request.path_params.get("experiment")
+        if experiment is not None and grant.experiment not in (None, experiment):
+            raise unknown_experiment(str(experiment)[:80])
+        if scope not in grant.scopes and "admin" not in grant.scopes:
+            raise Refusal(
+                403,
+                "scope_missing",
+                f"the key does not have the scope {scope!r}.",
+                "Use a key that was made with it.",
+            )
+        return grant
+
+    return check
+
+
+def needs_everything(grant: Grant) -> None:
+    """Refuse a key of one experiment what concerns all."""
+    if grant.experiment is not None:
+        raise Refusal(
+            403,
+            "one_experiment_only",
+            f"the key opens only experiment {grant.experiment!r}.",
+            "Use an admin key that was made without an experiment.",
+        )
+
+
+ServiceOf = Annotated[Service, Depends(service_of)]
+MayDecide = Annotated[Grant, Depends(needs("decide"))]
+MayReward = Annotated[Grant, Depends(needs("reward"))]
+MayRead = Annotated[Grant, Depends(needs("read"))]
+MayAdminister = Annotated[Grant, Depends(needs("admin"))]
+documented = Depends(_bearer)

@@ -1,0 +1,131 @@
+"""What happens to every request before and after its route: limits, headers, measures, log.
+
+This module is plain ASGI, since it runs for every request. It must not know what routes do.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from structuredbandits.service.api.answers import refused
+from structuredbandits.service.measures import Measures
+from structuredbandits.service.refusals import Refusal
+
+_log = logging.getLogger("structuredbandits.service.requests")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+_HEADERS = [
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+]
+_NOT_KEPT = (b"cache-control", b"no-store")
+
+
+class _TooLarge(Exception):
+    """More came than is allowed."""
+
+
+class Gate:
+    """Wraps an app.
+
+    Parameters
+    ----------
+    app
+        What answers.
+    measures
+        Where requests are counted.
+    body_bytes
+        The largest body.
+    log_requests
+        Whether every request is logged; otherwise only failures of ours are.
+    """
+
+    def __init__(
+        self, app: ASGIApp, measures: Measures, body_bytes: int, log_requests: bool
+    ) -> None:
+        self._app = app
+        self._measures = measures
+        self._body_bytes = body_bytes
+        self._log_requests = log_requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 500
+        begun = False
+
+        async def tell(message: Message) -> None:
+            nonlocal status, begun
+            if message["type"] == "http.response.start":
+                begun, status = True, message["status"]
+                headers = list(message.get("headers", ()))
+                headers.extend(_HEADERS)
+                if not any(name == b"cache-control" for name, _ in headers):
+                    headers.append(_NOT_KEPT)
+                message = {**message, "headers": headers}
+            await send(message)
+
+        try:
+            await self._app(scope, self._limited(scope, receive), tell)
+        except _TooLarge:
+            if not begun:
+                await refused(_too_large(self._body_bytes))(scope, receive, tell)
+        finally:
+            self._note(scope, status, time.perf_counter() - start)
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        declared = dict(scope["headers"]).get(b"content-length", b"0")
+        if declared.isdigit() and int(declared) > self._body_bytes:
+
+            async def too_large() -> Message:
+                raise _TooLarge
+
+            return too_large
+        left = self._body_bytes
+
+        async def counted() -> Message:
+            nonlocal left
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise _TooLarge
+            return message
+
+        return counted
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        # The route's pattern, not the path: paths hold ids of subjects, and are without number.
+        route: Any = scope.get("route")
+        name = getattr(route, "path", "other")
+        self._measures.request(scope["method"], name, status, seconds)
+        if self._log_requests or status >= 500:
+            detail = {
+                "method": scope["method"],
+                "route": name,
+                "status": status,
+                "milliseconds": round(1000 * seconds, 2),
+            }
+            _log.log(logging.WARNING if status >= 500 else logging.INFO, "request", extra=detail)
+
+
+def _too_large(limit: int) -> Refusal:
+    return Refusal(
+        413,
+        "too_large",
+        f"the body has more than {limit:,} bytes.",
+        "Send smaller batches.",
+    )

@@ -1,0 +1,42 @@
+"""Routes for whoever runs the service: is it alive, is it ready, what has it counted."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.responses import Response
+
+from structuredbandits._version import __version__
+from structuredbandits.service.api.access import ServiceOf
+from structuredbandits.service.api.answers import answer
+from structuredbandits.service.refusals import unavailable
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/livez", response_class=Response, responses={200: {"description": "Alive."}})
+async def livez() -> Response:
+    """Whether the process answers; it does not ask the database."""
+    return answer({"status": "alive", "version": __version__})
+
+
+@router.get(
+    "/readyz",
+    response_class=Response,
+    responses={200: {"description": "Ready."}, 503: {"description": "Not ready."}},
+)
+async def readyz(service: ServiceOf) -> Response:
+    """Whether a write would be done now."""
+    if not await service.is_ready():
+        raise unavailable("it does not take writes at the moment")
+    return answer({"status": "ready", "version": __version__})
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}, "description": "Prometheus text."}},
+)
+async def metrics(service: ServiceOf) -> Response:
+    """Counters for Prometheus; they hold no ids of subjects."""
+    return Response(service.measures.text(service.commits.waiting), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,316 @@
+"""What requests and answers look like; FastAPI checks the ones and documents both.
+
+This module knows shapes, bounds and examples. It must not know what is done with them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+# Anything that a person could type, but nothing that a database or a terminal stumbles over.
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+ExperimentName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", max_length=64)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+RewardValue = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e100, le=1e100)]
+
+
+class Strict(BaseModel):
+    """A request: unknown fields are refused, so that a misspelt one is noticed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ErrorDetail(BaseModel):
+    """Why a request was refused."""
+
+    code: str = Field(examples=["unknown_experiment"])
+    message: str = Field(examples=["there is no experiment 'shop' that this key opens."])
+    remedy: str | None = None
+
+
+class ErrorAnswer(BaseModel):
+    """Every refusal looks like this."""
+
+    error: ErrorDetail
+
+
+class EmbeddedStructure(Strict):
+    """A structure that comes with the library."""
+
+    problem: Annotated[str, Field(max_length=200)] = Field(examples=["three-arms"])
+
+
+class StructureFile(Strict):
+    """A structure file, as `Structure.save` writes it."""
+
+    file: Annotated[str, Field(max_length=12_000_000)] = Field(
+        description="The file's bytes in base64."
+    )
+
+
+StructureSource = EmbeddedStructure | StructureFile
+
+
+class Settings(Strict):
+    """What can be set of an experiment."""
+
+    horizon: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(
+        default=None, description="Rounds that a subject will have, for policies that use it."
+    )
+    floor: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = Field(
+        default=0.0, description="With this probability any allowed arm is shown, uniformly."
+    )
+    reward_deadline_seconds: (
+        Annotated[float, Field(strict=True, gt=0, le=1e9, allow_inf_nan=False)] | None
+    ) = Field(default=None, description="How long to wait for a reward.")
+    default_reward: RewardValue | None = Field(
+        default=None, description="What counts when the deadline passes; without it nothing counts."
+    )
+    retention_days: (
+        Annotated[float, Field(strict=True, gt=0, le=36_500, allow_inf_nan=False)] | None
+    ) = Field(default=None, description="Subjects are deleted so long after they were first seen.")
+    on_database_failure: Literal["refuse", "prior"] = Field(
+        default="refuse",
+        description="Whether to answer 503, or from the prior, flagged and not stored.",
+    )
+
+
+class NewExperiment(Strict):
+    """An experiment to be created."""
+
+    id: ExperimentName | None = Field(default=None, examples=["shop-window"])
+    structure: StructureSource = Field(examples=[{"problem": "three-arms"}])
+    policy: Annotated[str, Field(min_length=1, max_length=200)] = Field(
+        default="hierarchical", examples=["ts-c"]
+    )
+    settings: Settings = Field(default_factory=Settings, examples=[{"floor": 0.02}])
+
+
+class ExperimentChange(Strict):
+    """A change of an experiment."""
+
+    state: Literal["running", "paused"]
+
+
+class NewStructure(Strict):
+    """A new version of an experiment's structure."""
+
+    structure: StructureSource = Field(examples=[{"problem": "three-arms"}])
+
+
+class ExperimentAnswer(BaseModel):
+    """An experiment."""
+
+    id: str
+    state: str
+    policy: str
+    settings: Settings
+    arms: list[str]
+    retired_arms: list[str]
+    structure_version: int
+    parameters: int
+    created: str
+
+
+class ExperimentList(BaseModel):
+    """All experiments that a key opens."""
+
+    experiments: list[ExperimentAnswer]
+
+
+class StructureAnswer(BaseModel):
+    """A version of a structure, with means for drawing."""
+
+    experiment: str
+    version: int
+    digest: str
+    name: str | None
+    minimize: bool
+    arms: list[str]
+    sigma: list[float]
+    kind: str
+    parameters: list[str]
+    values: list[list[float]] | None
+    lower: list[list[float]]
+    upper: list[list[float]]
+    prior: list[float] | None
+    positions: list[int] = Field(description="Which θ these are, if not all are listed.")
+
+
+class NewSubject(Strict):
+    """A subject to be made; its id is given if none is chosen."""
+
+    subject: Name | None = None
+
+
+class SubjectAnswer(BaseModel):
+    """A subject, with what is known of it."""
+
+    experiment: str
+    subject: str
+    structure_version: int
+    created: str
+    decided: int
+    received: int
+    arms: dict[str, Any]
+    probabilities: dict[str, float]
+    competitive_arms: list[str]
+    plausible: dict[str, Any]
+    diagnostics: dict[str, Any]
+
+
+class SubjectBrief(BaseModel):
+    """A subject in a list."""
+
+    subject: str
+    structure_version: int
+    decided: int
+    received: int
+    created: str
+
+
+class SubjectList(BaseModel):
+    """A page of subjects."""
+
+    subjects: list[SubjectBrief]
+    next: str | None
+
+
+class StepsAnswer(BaseModel):
+    """A subject's decisions one by one, with what was plausible at each."""
+
+    experiment: str
+    subject: str
+    structure_version: int
+    steps: list[dict[str, Any]]
+    next: int | None
+
+
+class DecisionRequest(Strict):
+    """Somebody for whom an arm is to be chosen."""
+
+    subject: Name = Field(examples=["visitor-7"])
+    arms: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = Field(
+        default=None, description="The arms that may be shown; all if left out."
+    )
+
+
+class KeyedDecisionRequest(DecisionRequest):
+    """A decision of a batch, with its own idempotency key."""
+
+    key: Name | None = Field(default=None, examples=["order-4711"])
+
+
+class DecisionBatch(Strict):
+    """Decisions for many subjects."""
+
+    decisions: Annotated[list[KeyedDecisionRequest], Field(min_length=1, max_length=1000)]
+
+
+class DecisionAnswer(BaseModel):
+    """A decision: the arm to show, and why."""
+
+    id: str | None = Field(examples=["1f-3-9c0ffee5"])
+    experiment: str
+    subject: str
+    round: int | None
+    arm: str
+    probability: float
+    probabilities: dict[str, float]
+    competitive_arms: list[str]
+    why: str
+    structure_version: int
+    created: str
+    stored: bool = Field(description="False: from the prior, while the database was away.")
+    expires: str | None = None
+
+
+class DecisionBatchAnswer(BaseModel):
+    """An answer or an error for each decision, in the order of the request."""
+
+    decisions: list[DecisionAnswer | ErrorAnswer]
+
+
+class RewardRequest(Strict):
+    """What came of a decision."""
+
+    reward: RewardValue = Field(examples=[4.0])
+
+
+class Correction(Strict):
+    """Another value for a reward, and why."""
+
+    reward: RewardValue = Field(examples=[3.0])
+    reason: Annotated[str, Field(min_length=1, max_length=500, pattern=r"^[^\x00]+$")] = Field(
+        examples=["counted twice in the shop"]
+    )
+
+
+class DecisionReward(RewardRequest):
+    """A reward of a batch."""
+
+    decision: Annotated[str, Field(max_length=64)] = Field(examples=["1f-3-9c0ffee5"])
+
+
+class RewardBatch(Strict):
+    """Rewards of many decisions."""
+
+    rewards: Annotated[list[DecisionReward], Field(min_length=1, max_length=1000)]
+
+
+class RewardAnswer(BaseModel):
+    """What became of a reward."""
+
+    decision: str
+    reward: float
+    counted: bool
+    status: Literal["counted", "late"]
+    repeated: bool
+
+
+class RewardBatchAnswer(BaseModel):
+    """An answer or an error for each reward, in the order of the request."""
+
+    rewards: list[RewardAnswer | ErrorAnswer]
+
+
+class CorrectionAnswer(BaseModel):
+    """A corrected reward."""
+
+    decision: str
+    before: float | None
+    reward: float
+    reason: str
+
+
+class NewKey(Strict):
+    """A key to be made."""
+
+    scopes: Annotated[list[Literal["decide", "reward", "read", "admin"]], Field(min_length=1)]
+    experiment: ExperimentName | None = None
+    label: Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
+
+
+class KeyAnswer(BaseModel):
+    """A key, without what opens."""
+
+    id: str | None
+    scopes: list[str]
+    experiment: str | None
+    label: str
+    created: str | None
+    revoked: str | None
+
+
+class NewKeyAnswer(KeyAnswer):
+    """A new key; it is shown only here."""
+
+    key: str
+
+
+class KeyList(BaseModel):
+    """All keys."""
+
+    keys: list[KeyAnswer]

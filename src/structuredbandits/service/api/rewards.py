@@ -1,0 +1,71 @@
+"""Routes of rewards: one, many at once, and corrections."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from starlette.responses import Response
+
+from structuredbandits.errors import StructuredBanditsError
+from structuredbandits.service.api import models
+from structuredbandits.service.api.access import MayAdminister, MayReward, ServiceOf, documented
+from structuredbandits.service.api.answers import answer, refusal_of, refusals
+from structuredbandits.service.corrections import correct_reward
+from structuredbandits.service.orders import Reward
+
+router = APIRouter(prefix="/v1", tags=["rewards"], dependencies=[documented])
+DecisionPath = Annotated[str, Path(max_length=64, description="The decision's id.")]
+
+
+@router.put(
+    "/decisions/{decision}/reward",
+    responses=refusals(409) | {200: {"model": models.RewardAnswer}},
+    response_class=Response,
+)
+async def put_reward(
+    decision: DecisionPath, body: models.RewardRequest, service: ServiceOf, grant: MayReward
+) -> Response:
+    """Give the reward of a decision: at once, late, or again; it counts once."""
+    (result,) = await service.write([Reward(decision, body.reward, grant.experiment)])
+    if isinstance(result, BaseException):
+        raise result
+    service.measures.rewards.labels(result["status"]).inc()
+    return answer(result)
+
+
+@router.post(
+    "/rewards",
+    responses=refusals() | {200: {"model": models.RewardBatchAnswer}},
+    response_class=Response,
+)
+async def put_rewards(body: models.RewardBatch, service: ServiceOf, grant: MayReward) -> Response:
+    """Give many rewards; each has its own answer or error."""
+    orders = [Reward(one.decision, one.reward, grant.experiment) for one in body.rewards]
+    results = await service.write(orders)
+    service.measures.rewards.labels("batch").inc(len(orders))
+    return answer({"rewards": [_content(result) for result in results]})
+
+
+@router.post(
+    "/decisions/{decision}/corrections",
+    responses=refusals(409) | {200: {"model": models.CorrectionAnswer}},
+    response_class=Response,
+)
+async def correct(
+    decision: DecisionPath, body: models.Correction, service: ServiceOf, grant: MayAdminister
+) -> Response:
+    """Replace a reward that was wrong; who did it and why is kept."""
+    result = await service.change(
+        lambda connection: correct_reward(
+            service.desk, connection, decision, body.reward, body.reason, grant
+        )
+    )
+    return answer({"decision": decision} | result)
+
+
+def _content(result: Any) -> dict[str, Any]:
+    if isinstance(result, StructuredBanditsError):
+        return refusal_of(result).body()
+    content: dict[str, Any] = result
+    return content

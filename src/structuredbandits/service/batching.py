@@ -1,0 +1,191 @@
+"""Group commit: whatever has come while the last transaction was committed goes into the next.
+
+This module knows queues, threads and deadlines. It must not know what the work is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from structuredbandits.errors import StructuredBanditsError
+from structuredbandits.service.orders import Order, Task
+from structuredbandits.service.refusals import overloaded, unavailable
+
+_log = logging.getLogger(__name__)
+Commit = Callable[[Sequence[Order]], list[Any]]
+
+
+class _Waiting(NamedTuple):
+    orders: Sequence[Order]
+    future: asyncio.Future[list[Any]]
+    loop: asyncio.AbstractEventLoop
+    since: float
+
+
+class GroupCommit:
+    """Gathers orders of many requests into few transactions.
+
+    Parameters
+    ----------
+    commit
+        Does orders in one transaction and returns their results once it is durable.
+    writers
+        Threads that call it.
+    queue_length
+        Orders that may wait; further ones are refused.
+    group_size
+        Orders in one transaction at the most.
+    patience
+        Seconds after which a waiting request is not begun any more: nobody waits for it.
+    """
+
+    def __init__(
+        self,
+        commit: Commit,
+        *,
+        writers: int,
+        queue_length: int,
+        group_size: int,
+        patience: float,
+        observe: Callable[[int, float], None] = lambda size, seconds: None,
+    ) -> None:
+        self._commit = commit
+        self._limit = queue_length
+        self._group_size = group_size
+        self._patience = patience
+        self._observe = observe
+        self._queue: deque[_Waiting] = deque()
+        self._queued = 0
+        self._open = True
+        self._change = threading.Condition()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"writer-{number}", daemon=True)
+            for number in range(writers)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Orders in the queue."""
+        return self._queued
+
+    def submit(self, orders: Sequence[Order]) -> asyncio.Future[list[Any]]:
+        """Put a request's orders into the queue; they are done in one transaction.
+
+        Raises
+        ------
+        Refusal
+            If too much is waiting already, or the service is shutting down.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[list[Any]] = loop.create_future()
+        with self._change:
+            if not self._open:
+                raise unavailable("the service is shutting down")
+            if self._queued and self._queued + len(orders) > self._limit:
+                raise overloaded()
+            self._queue.append(_Waiting(orders, future, loop, time.monotonic()))
+            self._queued += len(orders)
+            self._change.notify()
+        return future
+
+    async def do(self, orders: Sequence[Order], seconds: float) -> list[Any]:
+        """The results of a request's orders, or a refusal after so many seconds."""
+        future = self.submit(orders)
+        try:
+            async with asyncio.timeout(seconds):
+                return await future
+        except TimeoutError:
+            raise unavailable(f"it took longer than {seconds:g} s") from None
+
+    def close(self, seconds: float = 10.0) -> None:
+        """Take no more orders, and end when those that wait are done."""
+        with self._change:
+            self._open = False
+            self._change.notify_all()
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+
+    # -- the writers' side -------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while True:
+            group = self._next_group()
+            if group is None:
+                return
+            if group:
+                self._finish(group)
+
+    def _next_group(self) -> list[_Waiting] | None:
+        with self._change:
+            while not self._queue:
+                if not self._open:
+                    return None
+                self._change.wait()
+            group: list[_Waiting] = []
+            size = 0
+            latest = time.monotonic() - self._patience
+            while self._queue:
+                first = self._queue[0]
+                alone = isinstance(first.orders[0], Task)
+                if group and (alone or size + len(first.orders) > self._group_size):
+                    break
+                self._queue.popleft()
+                self._queued -= len(first.orders)
+                if first.future.cancelled() or first.since < latest:
+                    _answer([(first, unavailable("it waited too long"))])
+                    continue
+                group.append(first)
+                size += len(first.orders)
+                if alone:
+                    break
+            return group
+
+    def _finish(self, group: list[_Waiting]) -> None:
+        orders = [order for waiting in group for order in waiting.orders]
+        start = time.perf_counter()
+        try:
+            results = self._commit(orders)
+        except StructuredBanditsError as refusal:
+            _answer([(waiting, refusal) for waiting in group])
+            return
+        except Exception as error:
+            reason = type(getattr(error, "orig", None) or error).__name__
+            _log.warning("a transaction failed: %s", reason, exc_info=error)
+            _answer([(waiting, unavailable(reason)) for waiting in group])
+            return
+        self._observe(len(orders), time.perf_counter() - start)
+        answers: list[tuple[_Waiting, Any]] = []
+        place = 0
+        for waiting in group:
+            answers.append((waiting, results[place : place + len(waiting.orders)]))
+            place += len(waiting.orders)
+        _answer(answers)
+
+
+def _answer(answers: list[tuple[_Waiting, Any]]) -> None:
+    """Hand results over to the loop that waits for them; one call for a whole group."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Waiting, Any]]] = {}
+    for waiting, outcome in answers:
+        by_loop.setdefault(waiting.loop, []).append((waiting, outcome))
+    for loop, told in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, told)
+
+
+def _resolve(answers: list[tuple[_Waiting, Any]]) -> None:
+    for waiting, outcome in answers:
+        if waiting.future.done():
+            continue
+        if isinstance(outcome, BaseException):
+            waiting.future.set_exception(outcome)
+        else:
+            waiting.future.set_result(outcome)

@@ -1,0 +1,352 @@
+"""The use cases that write: decisions, rewards and deadlines, many in one transaction.
+
+This module knows what each order does to subjects and to the log. It must not know HTTP, nor who
+gathers the orders. Orders of one subject are done in the order in which they came; orders of
+different subjects are done together.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+from structuredbandits.errors import UnknownArm
+from structuredbandits.service.answers import decision_answer
+from structuredbandits.service.catalogue import Catalogue
+from structuredbandits.service.choosing import chance, draw
+from structuredbandits.service.experiments import Experiment, Version, now
+from structuredbandits.service.orders import (
+    AddSubject,
+    Decide,
+    Expire,
+    Order,
+    Reward,
+    Task,
+    read_decision_id,
+)
+from structuredbandits.service.refusals import (
+    Refusal,
+    unavailable,
+    unknown_decision,
+    unknown_experiment,
+)
+from structuredbandits.service.rewarding import expire, take_reward
+from structuredbandits.service.storage import Database
+from structuredbandits.service.storage.database import worth_repeating
+from structuredbandits.service.storage.ledger import Ledger, Member, Stale, SubjectNumbers
+from structuredbandits.service.storage.tables import PENDING
+
+# Two replicas may use one key at the same time; the second finds the first's row when it tries
+# again.
+_ATTEMPTS = 4
+
+
+class Desk:
+    """Does orders: reads what they need, computes, and writes it in one transaction.
+
+    Parameters
+    ----------
+    database
+        Where everything is kept.
+    catalogue
+        The experiments in memory.
+    """
+
+    def __init__(self, database: Database, catalogue: Catalogue) -> None:
+        self.database = database
+        self.catalogue = catalogue
+        self.numbers = SubjectNumbers()
+
+    def commit(self, orders: Sequence[Order]) -> list[Any]:
+        """Do all orders in one transaction; the result of each is its answer or an exception.
+
+        When this returns everything is durable. A decision's answer is (whether it is new, its
+        content).
+        """
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._try(orders)
+            except Stale:
+                if attempt == _ATTEMPTS - 1:
+                    return [
+                        unavailable("subjects are deleted as fast as they come") for _ in orders
+                    ]
+            except (IntegrityError, OperationalError) as error:
+                if not worth_repeating(error):
+                    raise
+                if attempt == _ATTEMPTS - 1:
+                    if len(orders) > 1:
+                        return [result for order in orders for result in self.commit([order])]
+                    raise
+        raise AssertionError("every attempt returns or raises")
+
+    def _try(self, orders: Sequence[Order]) -> list[Any]:
+        if len(orders) == 1 and isinstance(orders[0], Task):
+            with self.database.write() as connection:
+                return [orders[0].work(connection)]
+        with self.database.write() as connection:
+            sitting = _Sitting(self, connection, orders)
+            results = sitting.hold()
+        sitting.ledger.remember()
+        return results
+
+
+class _Sitting:
+    """One transaction's worth of orders."""
+
+    def __init__(self, desk: Desk, connection: Connection, orders: Sequence[Order]) -> None:
+        self.desk = desk
+        self.connection = connection
+        self.orders = orders
+        self.moment = now()
+        self.ledger = Ledger(desk.database, connection, desk.numbers, self.moment)
+        self.results: list[Any] = [None] * len(orders)
+        self.experiments: dict[str, Experiment] = {}
+
+    def hold(self) -> list[Any]:
+        self._read_experiments()
+        places = self._admit()
+        self._read_rows(places)
+        for wave in self._waves(places):
+            self._do(wave)
+        self.ledger.write()
+        return self.results
+
+    # -- what is needed ----------------------------------------------------------------------------
+
+    def _read_experiments(self) -> None:
+        names = {o.experiment for o in self.orders if isinstance(o, Decide | AddSubject)}
+        for name, revision in self.ledger.revisions(names).items():
+            found = self.desk.catalogue.experiment(self.connection, name, revision)
+            if found is not None:
+                self.experiments[name] = found
+
+    def _admit(self) -> dict[int, int]:
+        """Find or make the subjects and lock them: the subject's number of each order."""
+        wanted: dict[int, tuple[str, str]] = {}
+        numbers: dict[int, int] = {}
+        for place, order in enumerate(self.orders):
+            if isinstance(order, Decide | AddSubject):
+                experiment = self.experiments.get(order.experiment)
+                if experiment is None:
+                    self.results[place] = unknown_experiment(order.experiment)
+                else:
+                    wanted[place] = (order.experiment, order.subject)
+            elif isinstance(order, Reward):
+                told = read_decision_id(order.decision)
+                if told is None:
+                    self.results[place] = _no_decision(order)
+                else:
+                    numbers[place] = told[0]
+            elif isinstance(order, Expire):
+                numbers[place] = order.subject
+        self._refuse_new_subjects_of_paused(wanted)
+        fresh = {
+            name: (experiment.version, self._version(experiment, experiment.version))
+            for name, experiment in self.experiments.items()
+        }
+        found = self.ledger.resolve(
+            set(wanted.values()),
+            {name: (number, version.structure.n_arms) for name, (number, version) in fresh.items()},
+        )
+        numbers |= {place: found[who] for place, who in wanted.items()}
+        self.ledger.lock(set(numbers.values()), {found[who] for who in wanted.values()})
+        return numbers
+
+    def _refuse_new_subjects_of_paused(self, wanted: dict[int, tuple[str, str]]) -> None:
+        for place, order in enumerate(self.orders):
+            if place in wanted and isinstance(order, Decide):
+                experiment = self.experiments[order.experiment]
+                if experiment.state == "paused" and order.key is None:
+                    self.results[place] = _paused(experiment)
+                    del wanted[place]
+
+    def _read_rows(self, numbers: dict[int, int]) -> None:
+        keys: dict[str, set[str]] = defaultdict(set)
+        rows = set()
+        for place in numbers:
+            order = self.orders[place]
+            if isinstance(order, Decide) and order.key is not None:
+                keys[order.experiment].add(order.key)
+            elif isinstance(order, Reward):
+                told = read_decision_id(order.decision)
+                assert told is not None
+                rows.add(told[:2])
+            elif isinstance(order, Expire):
+                rows.add((order.subject, order.round))
+        self.ledger.read_keys(keys)
+        self.ledger.read_decisions(rows)
+
+    def _waves(self, numbers: dict[int, int]) -> list[list[tuple[int, int]]]:
+        """Orders in groups of which each holds a subject once: (place, subject's number)."""
+        waves: list[list[tuple[int, int]]] = []
+        depth: dict[int, int] = defaultdict(int)
+        for place, number in sorted(numbers.items()):
+            level = depth[number]
+            depth[number] += 1
+            if level == len(waves):
+                waves.append([])
+            waves[level].append((place, number))
+        return waves
+
+    # -- what is done ------------------------------------------------------------------------------
+
+    def _do(self, wave: list[tuple[int, int]]) -> None:
+        groups: dict[Any, list[tuple[int, Member]]] = defaultdict(list)
+        claimed: set[tuple[str, str]] = set()
+        for place, number in wave:
+            order = self.orders[place]
+            member = self.ledger.members.get(number)
+            try:
+                if isinstance(order, Decide):
+                    assert member is not None
+                    again = self._repeated(order)
+                    if again is not None:
+                        self.results[place] = (False, again)
+                        continue
+                    if order.key is not None:
+                        if (order.experiment, order.key) in claimed:  # by another subject
+                            raise _key_reused(order)
+                        claimed.add((order.experiment, order.key))
+                    version, allowed = self._eligible(order, member)
+                    key = (order.experiment, version.number, allowed)
+                    groups[key].append((place, member))
+                elif isinstance(order, AddSubject):
+                    self.results[place] = member
+                else:
+                    self.results[place] = self._settle(order, member)
+            except (Refusal, UnknownArm) as refusal:
+                self.results[place] = refusal
+        for (name, number, allowed), members in groups.items():
+            experiment = self.experiments[name]
+            self._choose(experiment, self._version(experiment, number), allowed, members)
+
+    def _version(self, experiment: Experiment, number: int) -> Version:
+        return self.desk.catalogue.version(self.connection, experiment, number)
+
+    def _repeated(self, order: Decide) -> dict[str, Any] | None:
+        """The answer that the same key got before."""
+        row = None if order.key is None else self.ledger.by_key(order.experiment, order.key)
+        if row is None:
+            return None
+        if row["request"] != order.digest:
+            raise _key_reused(order)
+        experiment = self.experiments[order.experiment]
+        version = self._version(experiment, row["version"])
+        return decision_answer(experiment, version, order.subject, row)
+
+    def _eligible(self, order: Decide, member: Member) -> tuple[Version, tuple[int, ...] | None]:
+        """The structure of a subject, and the arms that may be shown (None: all)."""
+        experiment = self.experiments[order.experiment]
+        if experiment.state == "paused":
+            raise _paused(experiment)
+        version = self._version(experiment, member.version)
+        structure = version.structure
+        if order.arms is None and not experiment.retired:
+            return version, None
+        asked = structure.arms if order.arms is None else order.arms
+        places = {structure.arm_index(arm) for arm in asked}
+        left = tuple(sorted(p for p in places if structure.arms[p] not in experiment.retired))
+        if not left:
+            raise Refusal(
+                409,
+                "no_arm_left",
+                "all the arms that this decision allows are retired.",
+                "Allow other arms, or restore one.",
+            )
+        return version, None if len(left) == structure.n_arms else left
+
+    def _choose(
+        self,
+        experiment: Experiment,
+        version: Version,
+        allowed: tuple[int, ...] | None,
+        members: list[tuple[int, Member]],
+    ) -> None:
+        positions = version.everything if allowed is None else np.array(allowed, dtype=np.int64)
+        choices = version.chooser.choices([member.state for _, member in members], positions)
+        for row, (place, member) in enumerate(members):
+            shares = choices.probabilities[row]
+            number = chance(experiment.seed, member.name, member.state.decided + 1)
+            arm = draw(shares, number)
+            order = self.orders[place]
+            assert isinstance(order, Decide)
+            stored = {
+                "subject": member.number,
+                "round": member.state.decide(arm),
+                "experiment": experiment.id,
+                "version": version.number,
+                "arm": arm,
+                "probability": float(shares[arm]),
+                "probabilities": orjson.dumps(shares.tolist()).decode(),
+                "competitive": orjson.dumps(
+                    np.flatnonzero(choices.competitive[row]).tolist()
+                ).decode(),
+                "plausible": int(choices.plausible[row]),
+                "allowed": None if allowed is None else orjson.dumps(allowed).decode(),
+                "key": order.key,
+                "request": None if order.key is None else order.digest,
+                "created": self.moment,
+                "expires": experiment.deadline(self.moment),
+                "state": PENDING,
+            }
+            self.ledger.add_decision(stored)
+            self.ledger.touch(member)
+            answer = decision_answer(experiment, version, member.name, stored)
+            self.results[place] = (True, answer)
+
+    def _settle(self, order: Order, member: Member | None) -> dict[str, Any] | None:
+        """A reward, or the end of waiting for one."""
+        if isinstance(order, Expire):
+            row = self.ledger.decision(order.subject, order.round)
+            if member is not None and row is not None:
+                expire(self.ledger, self._experiment_of(member), member, row)
+            return None
+        assert isinstance(order, Reward)
+        told = read_decision_id(order.decision)
+        if member is None or told is None:
+            raise _no_decision(order)
+        if order.experiment is not None and member.experiment != order.experiment:
+            raise _no_decision(order)
+        experiment = self._experiment_of(member)
+        row = self.ledger.decision(told[0], told[1])
+        version = self._version(experiment, member.version)
+        return take_reward(self.ledger, experiment, version, member, row, told[2], order)
+
+    def _experiment_of(self, member: Member) -> Experiment:
+        name = member.experiment
+        if name not in self.experiments:
+            revision = self.ledger.revisions({name}).get(name)
+            found = self.desk.catalogue.experiment(self.connection, name, revision)
+            if found is None:
+                raise unknown_experiment(name)
+            self.experiments[name] = found
+        return self.experiments[name]
+
+
+def _paused(experiment: Experiment) -> Refusal:
+    return Refusal(
+        409,
+        "paused",
+        f"experiment {experiment.id!r} is paused and makes no decisions.",
+        'Resume it with PATCH {"state": "running"}; rewards are taken meanwhile.',
+    )
+
+
+def _key_reused(order: Decide) -> Refusal:
+    return Refusal(
+        409,
+        "key_reused",
+        f"the Idempotency-Key {order.key!r} was used for another subject or other arms.",
+        "Use a new key for a new decision.",
+    )
+
+
+def _no_decision(order: Reward) -> Refusal:
+    return unknown_decision(order.decision[:80])

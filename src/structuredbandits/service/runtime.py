@@ -1,0 +1,183 @@
+"""A running service: its database, its writers and readers, and what it does by the clock.
+
+This module joins the parts and bounds how long they may take. It must not know HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, select, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from structuredbandits.service.batching import GroupCommit
+from structuredbandits.service.catalogue import Catalogue
+from structuredbandits.service.decisions import Desk
+from structuredbandits.service.experiments import Experiment, Version, require_experiment
+from structuredbandits.service.keyring import Keyring
+from structuredbandits.service.measures import Measures
+from structuredbandits.service.orders import Order, Task
+from structuredbandits.service.refusals import Refusal, overloaded, unavailable
+from structuredbandits.service.settings import ServiceSettings
+from structuredbandits.service.storage import migrate, open_database, tables
+from structuredbandits.service.upkeep import Upkeep
+
+_log = logging.getLogger(__name__)
+_Value = TypeVar("_Value")
+# Readers that may wait for a connection before more are refused.
+_READS_WAITING = 64
+_PRELOADED = 16
+
+
+class Service:
+    """Everything behind the API.
+
+    Parameters
+    ----------
+    settings
+        How it is run.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.database = open_database(settings.database, settings)
+        migrate(self.database.url)
+        self.catalogue = Catalogue()
+        self.desk = Desk(self.database, self.catalogue)
+        self.measures = Measures()
+        self.commits = GroupCommit(
+            self.desk.commit,
+            writers=self.database.writers,
+            queue_length=settings.queue_length,
+            group_size=settings.group_size,
+            patience=settings.request_seconds,
+            observe=self.measures.group,
+        )
+        self._pool = ThreadPoolExecutor(settings.readers, thread_name_prefix="reader")
+        self._background = ThreadPoolExecutor(1, thread_name_prefix="preparing")
+        self._reads = 0
+        self.keyring = Keyring(self, settings.key_seconds)
+        self.upkeep = Upkeep(self)
+        self.closing = threading.Event()
+
+    def start(self) -> None:
+        """Read the experiments, so that the first decision is as quick as the next."""
+        with self.database.read() as connection:
+            names = connection.execute(
+                select(tables.experiments.c.id)
+                .order_by(tables.experiments.c.created.desc())
+                .limit(_PRELOADED)
+            ).scalars()
+            for name in names.all():
+                experiment = self.catalogue.experiment(connection, name)
+                if experiment is not None:
+                    self.catalogue.version(connection, experiment, experiment.version)
+        self.upkeep.start()
+
+    def close(self) -> None:
+        """Finish what was begun, then let go of the database."""
+        self.closing.set()
+        self.upkeep.stop()
+        self.commits.close(self.settings.request_seconds)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._background.shutdown(wait=False, cancel_futures=True)
+        self.database.close()
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    async def write(self, orders: Sequence[Order]) -> list[Any]:
+        """Results of orders, each an answer or an exception, after they are durable."""
+        return await self.commits.do(orders, self.settings.request_seconds)
+
+    async def change(self, work: Callable[[Connection], _Value]) -> _Value:
+        """Something rare that writes, alone in its transaction."""
+        results = await self.commits.do([Task(work)], self.settings.request_seconds)
+        value: _Value = results[0]
+        return value
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    async def read(
+        self, work: Callable[[Connection], _Value], seconds: float | None = None
+    ) -> _Value:
+        """What a reading transaction returns, within bounded time."""
+
+        def job() -> _Value:
+            try:
+                with self.database.read() as connection:
+                    return work(connection)
+            except SQLAlchemyError as error:
+                reason = type(getattr(error, "orig", None) or error).__name__
+                _log.warning("a read failed: %s", reason)
+                raise unavailable(reason) from error
+
+        return await self._bounded(self._pool, job, seconds or self.settings.request_seconds)
+
+    async def prepare(self, work: Callable[[], _Value]) -> _Value:
+        """Something that may compile for a while, off the loop."""
+        return await self._bounded(self._background, work, 120.0)
+
+    async def _bounded(
+        self, pool: ThreadPoolExecutor, work: Callable[[], _Value], seconds: float
+    ) -> _Value:
+        if self._reads >= _READS_WAITING:
+            raise overloaded("too many reads are waiting")
+        self._reads += 1
+        try:
+            running = asyncio.get_running_loop().run_in_executor(pool, work)
+            async with asyncio.timeout(seconds):
+                return await running
+        except TimeoutError:
+            raise unavailable(f"it took longer than {seconds:g} s") from None
+        finally:
+            self._reads -= 1
+
+    # -- what requests need ------------------------------------------------------------------------
+
+    async def experiment(self, name: str) -> Experiment:
+        """The experiment as it was last seen; read if it never was."""
+        held = self.catalogue.known(name)
+        if held is not None and self.catalogue.known_version(name, held.version) is not None:
+            return held
+
+        def load(connection: Connection) -> Experiment:
+            found = self.catalogue.experiment(connection, name)
+            if found is None:
+                return require_experiment(connection, name)
+            self.catalogue.version(connection, found, found.version)
+            return found
+
+        return await self.read(load, 60.0)
+
+    async def version(self, experiment: Experiment, number: int) -> Version:
+        """A version of an experiment's structure."""
+        held = self.catalogue.known_version(experiment.id, number)
+        if held is not None:
+            return held
+        return await self.read(
+            lambda connection: self.catalogue.version(connection, experiment, number), 60.0
+        )
+
+    async def is_ready(self) -> bool:
+        """Whether a write would be done now."""
+        if self.closing.is_set():
+            return False
+        try:
+            await self.commits.do([Task(_ping)], min(2.0, self.settings.request_seconds))
+        except Refusal:
+            return False
+        return True
+
+    def uptime(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.measures.started
+
+
+def _ping(connection: Connection) -> None:
+    connection.execute(text("SELECT 1"))

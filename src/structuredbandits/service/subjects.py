@@ -1,0 +1,193 @@
+"""What is known of a subject, step by step; and how it is forgotten.
+
+This module reads and deletes. It must not know how decisions are made, nor HTTP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import orjson
+from sqlalchemy import Connection, RowMapping, select
+
+from structuredbandits.service.answers import STATES, timestamp
+from structuredbandits.service.catalogue import Catalogue
+from structuredbandits.service.experiments import (
+    Experiment,
+    Version,
+    note,
+    require_experiment,
+)
+from structuredbandits.service.orders import decision_id
+from structuredbandits.service.picture import runs_of
+from structuredbandits.service.refusals import unknown_subject
+from structuredbandits.service.storage import tables
+from structuredbandits.service.subject_state import SubjectState
+from structuredbandits.service.upkeep import delete_subjects
+
+_MOST_LABELS = 200
+
+
+def find_subject(connection: Connection, experiment: str, name: str) -> RowMapping:
+    """A subject's row, or a refusal."""
+    table = tables.subjects
+    statement = select(table).where(table.c.experiment == experiment, table.c.name == name)
+    row = connection.execute(statement).mappings().first()
+    if row is None:
+        raise unknown_subject(name[:80])
+    return row
+
+
+def describe_subject(
+    connection: Connection, catalogue: Catalogue, name: str, subject: str
+) -> dict[str, Any]:
+    """A subject with its plausible θ, competitive arms, and how well the structure fits."""
+    experiment = require_experiment(connection, name)
+    row = find_subject(connection, name, subject)
+    version = catalogue.version(connection, experiment, row["version"])
+    state = SubjectState.from_json(row["state"])
+    view = version.chooser.view(state, _shown(experiment, version))
+    arms = version.structure.arms
+    described = {
+        arm: {
+            "count": state.counts[k],
+            "pending": state.pending[k],
+            "mean": state.sums[k] / state.counts[k] if state.counts[k] else None,
+            "low": view.low[k],
+            "high": view.high[k],
+            "retired": arm in experiment.retired,
+        }
+        for k, arm in enumerate(arms)
+    }
+    return {
+        "experiment": name,
+        "subject": subject,
+        "structure_version": version.number,
+        "created": timestamp(row["created"]),
+        "decided": state.decided,
+        "received": state.received,
+        "arms": described,
+        "probabilities": dict(zip(arms, view.probabilities, strict=True)),
+        "competitive_arms": [arms[k] for k in view.competitive],
+        "plausible": _plausible(version, view.plausible),
+        "diagnostics": asdict(view.diagnostics) | {"verdict": view.diagnostics.verdict},
+    }
+
+
+def _shown(experiment: Experiment, version: Version) -> np.ndarray:
+    arms = version.structure.arms
+    left = [k for k, arm in enumerate(arms) if arm not in experiment.retired]
+    return np.array(left, dtype=np.int64) if left else version.everything
+
+
+def _plausible(version: Version, mask: np.ndarray) -> dict[str, Any]:
+    structure = version.structure
+    places = np.flatnonzero(mask)
+    return {
+        "count": int(places.size),
+        "of": structure.n_parameters,
+        "runs": runs_of(mask),
+        "labels": [structure.label(int(place)) for place in places[:_MOST_LABELS]],
+    }
+
+
+def subject_steps(
+    connection: Connection,
+    catalogue: Catalogue,
+    name: str,
+    subject: str,
+    after: int,
+    limit: int,
+) -> dict[str, Any]:
+    """A subject's decisions in order, each with what was plausible when it was made."""
+    experiment = require_experiment(connection, name)
+    row = find_subject(connection, name, subject)
+    version = catalogue.version(connection, experiment, row["version"])
+    table = tables.decisions
+    statement = select(table).where(table.c.subject == row["number"]).order_by(table.c.round)
+    log = [dict(found) for found in connection.execute(statement).mappings()]
+    rewards = sorted(
+        (r for r in log if r["reward_order"] is not None), key=lambda r: r["reward_order"]
+    )
+    state = SubjectState.fresh(version.structure.n_arms)
+    steps: list[dict[str, Any]] = []
+    taken = 0
+    for decision in log:
+        while taken < len(rewards) and rewards[taken]["rewarded"] <= decision["created"]:
+            state.reward(rewards[taken]["arm"], rewards[taken]["reward"])
+            taken += 1
+        if after < decision["round"] and len(steps) < limit:
+            mask = version.chooser.plausible_at(state)
+            steps.append(_step(experiment, version, decision, mask))
+        state.decide(decision["arm"])
+    more = bool(steps) and steps[-1]["round"] < len(log)
+    return {
+        "experiment": name,
+        "subject": subject,
+        "structure_version": version.number,
+        "steps": steps,
+        "next": steps[-1]["round"] if more else None,
+    }
+
+
+def _step(
+    experiment: Experiment, version: Version, row: dict[str, Any], mask: np.ndarray
+) -> dict[str, Any]:
+    arms = version.structure.arms
+    return {
+        "round": row["round"],
+        "decision": decision_id(experiment.seed, row["subject"], row["round"]),
+        "arm": arms[row["arm"]],
+        "probability": row["probability"],
+        "reward": row["reward"],
+        "state": STATES[row["state"]],
+        "competitive_arms": [arms[k] for k in orjson.loads(row["competitive"])],
+        "plausible": {"count": int(mask.sum()), "runs": runs_of(mask)},
+        "created": timestamp(row["created"]),
+        "rewarded": timestamp(row["rewarded"]),
+    }
+
+
+def list_subjects(
+    connection: Connection, name: str, after: str | None, limit: int
+) -> dict[str, Any]:
+    """A page of subjects, in the order of their names."""
+    require_experiment(connection, name)
+    table = tables.subjects
+    statement = select(table).where(table.c.experiment == name)
+    if after is not None:
+        statement = statement.where(table.c.name > after)
+    rows = connection.execute(statement.order_by(table.c.name).limit(limit + 1)).mappings().all()
+    page = rows[:limit]
+    found = []
+    for row in page:
+        state = SubjectState.from_json(row["state"])
+        found.append(
+            {
+                "subject": row["name"],
+                "structure_version": row["version"],
+                "decided": state.decided,
+                "received": state.received,
+                "created": timestamp(row["created"]),
+            }
+        )
+    return {"subjects": found, "next": page[-1]["name"] if len(rows) > limit else None}
+
+
+def delete_subject(connection: Connection, name: str, subject: str, key: str | None) -> int:
+    """Delete a subject and all its data; that somebody was deleted is noted, not who."""
+    require_experiment(connection, name)
+    table = tables.subjects
+    statement = (
+        select(table.c.number)
+        .where(table.c.experiment == name, table.c.name == subject)
+        .with_for_update()
+    )
+    number = connection.execute(statement).scalar()
+    if number is None:
+        raise unknown_subject(subject[:80])
+    delete_subjects(connection, [number])
+    note(connection, "delete subject", {}, experiment=name, key=key)
+    return int(number)
