@@ -63,6 +63,15 @@ def test_policies_and_arms_look_as_in_the_figures() -> None:
     assert not shown["policies"][OFFERED.index("ucb-c")]["look"]["dash"]
 
 
+def test_looks_of_any_policy_and_of_many_arms() -> None:
+    answer = ask("GET", "/v1/lab/looks?arms=20&policy=hierarchical&policy=ucb-c(alpha=2)").json()
+    assert [look["colour"] for look in answer["arms"]] == [
+        style.arm_look(k).colour for k in range(20)
+    ]
+    assert set(answer["policies"]) == {"hierarchical", "ucb-c(alpha=2)"}
+    assert ask("GET", "/v1/lab/looks?arms=1001").status_code == 422
+
+
 def test_a_policy_that_does_not_fit_says_why() -> None:
     shown = ask("POST", "/v1/lab/structures", json={"structure": THREE}).json()
     row = shown["policies"][OFFERED.index("hierarchical")]

@@ -94,6 +94,13 @@ class Look(BaseModel):
     marker: str
 
 
+class Looks(BaseModel):
+    """Looks of arms by position, and of policies by name."""
+
+    arms: list[Look]
+    policies: dict[str, Look]
+
+
 class ProblemRow(BaseModel):
     """An embedded problem."""
 

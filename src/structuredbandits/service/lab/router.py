@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from threading import BoundedSemaphore
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.exceptions import RequestValidationError
 from fastapi.requests import Request
 from fastapi.responses import JSONResponse, Response
@@ -18,7 +18,10 @@ from fastapi.routing import APIRoute
 
 from structuredbandits.errors import InvalidInput
 from structuredbandits.service.lab import runs, structures
+from structuredbandits.service.lab.looks import arm_look, policy_look
 from structuredbandits.service.lab.models import (
+    Looks,
+    PolicyName,
     Problems,
     RunAnswer,
     RunRequest,
@@ -83,6 +86,18 @@ def sentence_of(problem: RequestValidationError) -> str:
     where = ".".join(parts) or "the request"
     reason = str(first["msg"])
     return f"{where}: {reason[:1].lower()}{reason[1:]}."
+
+
+@router.get("/looks")
+def looks(
+    arms: Annotated[int, Query(ge=0, le=1000)] = 0,
+    policy: Annotated[list[PolicyName], Query(max_length=20)] = [],  # noqa: B006  FastAPI copies it
+) -> Looks:
+    """Return the colours and lines of so many arms and of some policies."""
+    return Looks(
+        arms=[arm_look(position) for position in range(arms)],
+        policies={name: policy_look(name) for name in policy},
+    )
 
 
 @router.get("/problems")

@@ -1,0 +1,52 @@
+// All experiments that the key opens.
+import { experimentLink, experimentPath, gain, healthTag, stateTag, time } from "/static/console/words.js";
+import { get } from "/static/shared/api.js";
+import { h, put } from "/static/shared/elements.js";
+import { short } from "/static/shared/numbers.js";
+
+const SAMPLE = "structuredbandits serve movielens --policy hierarchical --db bandits.db";
+// Each row asks for its own figures; beyond this many a list is enough.
+const MOST_SUMMARIES = 30;
+
+export function listView() {
+  const element = h("div", {});
+  let experiments = [];
+  let summaries = [];
+
+  async function load() {
+    ({ experiments } = await get("/v1/experiments"));
+    const asked = experiments.slice(0, MOST_SUMMARIES).map((one) => get(`${experimentPath(one.id)}/summary`).catch(() => null));
+    summaries = await Promise.all(asked);
+  }
+
+  function rowOf(experiment, summary) {
+    return h("tr", { class: "link" },
+      h("td", {}, h("a", { href: experimentLink(experiment.id) }, experiment.id)),
+      h("td", {}, stateTag(experiment.state)),
+      h("td", { class: "nowrap" }, experiment.policy),
+      h("td", { class: "number" }, experiment.arms.length),
+      h("td", { class: "number" }, summary ? summary.subjects.toLocaleString("en") : "–"),
+      h("td", { class: "number" }, summary ? summary.decisions.toLocaleString("en") : "–"),
+      h("td", { class: "number" }, summary ? summary.pending.toLocaleString("en") : "–"),
+      h("td", { class: "number" }, summary ? short(summary.mean_reward) : "–"),
+      h("td", { class: "number" }, summary ? (gain(summary, summary.minimize) ?? "–") : "–"),
+      h("td", {}, summary ? healthTag(summary.health.verdict) : "–"),
+      h("td", { class: "nowrap soft small" }, time(experiment.created)));
+  }
+
+  function draw() {
+    const heads = [["Experiment"], ["State"], ["Policy"], ["Arms", 1], ["Subjects", 1], ["Decisions", 1], ["Pending", 1], ["Mean reward", 1], ["Against chance", 1], ["Structure"], ["Created"]];
+    const table = h("section", { class: "card", "aria-label": "Experiments" }, h("div", { class: "scroll" }, h("table", { id: "experiments" },
+      h("thead", {}, h("tr", {}, heads.map(([text, number]) => h("th", { scope: "col", class: number ? "number" : null }, text)))),
+      h("tbody", {}, experiments.map((one, i) => rowOf(one, summaries[i]))))));
+    const empty = h("section", { class: "card empty" },
+      h("h2", {}, "No experiment yet"),
+      h("p", { class: "soft" }, "An experiment is a structure, a policy and settings. Begin one when the service starts, or with POST /v1/experiments:"),
+      h("pre", {}, SAMPLE));
+    put(element,
+      h("div", { class: "page-head" }, h("h1", {}, "Experiments"), h("span", { class: "live" }, "live")),
+      experiments.length ? table : empty);
+  }
+
+  return { element, load, draw, live: true, title: "Experiments" };
+}

@@ -1,0 +1,30 @@
+// Asks for an API key, tries it, and keeps it for this tab.
+import { get, key } from "/static/shared/api.js";
+import { h, put } from "/static/shared/elements.js";
+
+export function loginView(onEntry, sentence) {
+  const field = h("input", { type: "password", id: "key", autocomplete: "off", spellcheck: "false", required: true });
+  const word = h("div", { role: "alert" }, sentence ? h("p", { class: "note bad" }, sentence) : null);
+  const form = h("form", {},
+    h("label", { class: "field", for: "key" }, "API key", field),
+    word,
+    h("button", { type: "submit", class: "main" }, "Sign in"));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    key.set(field.value.trim());
+    try {
+      await get("/v1/experiments");
+      onEntry();
+    } catch (problem) {
+      key.forget();
+      put(word, h("p", { class: "note bad" }, problem.message));
+      field.focus();
+    }
+  });
+  setTimeout(() => field.focus());
+  return h("section", { class: "card login", "aria-labelledby": "login-title" },
+    h("h1", { id: "login-title" }, "Sign in"),
+    h("p", { class: "soft" }, "Give a key with the scope “read”. It stays in this tab until you close it or sign out, and is sent in a header, never in an address."),
+    form,
+    h("p", { class: "small soft" }, "To make one: ", h("code", {}, "structuredbandits keys create --scopes read")));
+}

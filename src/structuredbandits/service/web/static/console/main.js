@@ -1,0 +1,100 @@
+// The console's page: which view belongs to the address, who is let in, and when to look again.
+import { experimentView } from "/static/console/experiment.js";
+import { listView } from "/static/console/list.js";
+import { loginView } from "/static/console/login.js";
+import { subjectView } from "/static/console/subject.js";
+import { key } from "/static/shared/api.js";
+import { byId, h, put } from "/static/shared/elements.js";
+import { themeSwitch } from "/static/shared/top.js";
+
+const SECONDS = 4;
+const trouble = (sentence) => put(byId("trouble"), sentence ? h("p", { class: "note bad" }, sentence) : null);
+
+const leave = h("button", { type: "button", class: "quiet", id: "sign-out", onclick: () => { key.forget(); show(); } }, "Sign out");
+byId("top-end").append(leave, themeSwitch());
+
+// "#/experiments/shop/subjects/ana": ids in an address are encoded, keys never are in one.
+function viewOf(address) {
+  const parts = address.replace(/^#\/?/, "").split("/").filter(Boolean).map(decodeURIComponent);
+  if (parts[0] !== "experiments" || !parts[1]) return listView();
+  if (parts[2] === "subjects" && parts[3]) return subjectView(parts[1], parts[3]);
+  return experimentView(parts[1]);
+}
+
+let current = null;
+let turn = 0;
+
+/** Shows what the address says; an answer that comes after another address was chosen is dropped. */
+async function show() {
+  turn += 1;
+  const mine = turn;
+  clearTimeout(current?.timer);
+  current = null;
+  leave.hidden = !key.get();
+  trouble(null);
+  let view;
+  try {
+    view = viewOf(location.hash);
+    await view.load();
+  } catch (problem) {
+    if (mine === turn) refuse(problem);
+    return;
+  }
+  if (mine !== turn) return;
+  put(byId("view"), view.element);
+  view.draw();
+  document.title = `${view.title} · structuredbandits`;
+  current = view;
+  lookAgain(view, mine);
+}
+
+function lookAgain(view, mine) {
+  view.timer = setTimeout(async () => {
+    if (mine !== turn) return;
+    try {
+      if (document.visibilityState === "visible" && view.live) {
+        await view.load();
+        if (mine === turn) {
+          keepingFocus(view.draw);
+          trouble(null);
+        }
+      }
+    } catch (problem) {
+      if (mine !== turn) return;
+      if (problem.status === 401) return refuse(problem);
+      trouble(problem.message);
+      for (const mark of document.querySelectorAll(".live")) mark.classList.add("stale");
+    }
+    lookAgain(view, mine);
+  }, 1000 * SECONDS);
+}
+
+// Tables are drawn anew; whoever stands on one of their buttons or links with the keyboard stays there.
+function keepingFocus(draw) {
+  const before = document.activeElement;
+  const names = ["id", "aria-label", "href"].map((name) => [name, before?.getAttribute(name)]).filter(([, value]) => value);
+  draw();
+  if (!names.length || document.contains(before)) return;
+  const [name, value] = names[0];
+  document.querySelector(`#view [${name}="${CSS.escape(value)}"]`)?.focus({ preventScroll: true });
+}
+
+function refuse(problem) {
+  if (problem.status === 401) {
+    const known = Boolean(key.get());
+    key.forget();
+    leave.hidden = true;
+    document.title = "Sign in · structuredbandits";
+    put(byId("view"), loginView(show, known ? problem.message : null));
+    return;
+  }
+  trouble(problem.message);
+  put(byId("view"), h("p", {}, h("a", { href: "#/" }, "To all experiments")));
+}
+
+addEventListener("hashchange", async () => {
+  await show();
+  byId("main").focus({ preventScroll: true });
+  scrollTo(0, 0);
+});
+show();

@@ -1,0 +1,165 @@
+// One subject: what is plausible of it, which arms compete, and every decision, step by step.
+import { armsChart } from "/static/charts/arms.js";
+import { bestArms, thetaMap } from "/static/charts/map.js";
+import { pullsChart } from "/static/charts/pulls.js";
+import { stepsChart } from "/static/charts/steps.js";
+import { nameOf, structureChart } from "/static/charts/structure.js";
+import { stateBefore } from "/static/console/history.js";
+import { readStructure } from "/static/console/structure.js";
+import { armName, confirmed, experimentLink, experimentPath, figures, time } from "/static/console/words.js";
+import { ask, get } from "/static/shared/api.js";
+import { h, put } from "/static/shared/elements.js";
+import { listing, percent, short } from "/static/shared/numbers.js";
+
+const PAGE = 500;
+const MOST_STEPS = 2000;
+
+export function subjectView(id, name) {
+  const path = `${experimentPath(id)}/subjects/${encodeURIComponent(name)}`;
+  const known = { steps: [], at: 0, follows: true };
+  const boxes = Object.fromEntries(["structure", "arms", "pulls"].map((one) => [one, h("div", { class: "chart", id: one })]));
+  const panels = h("div", { class: "panels", id: "steps" });
+  const facts = h("div", {});
+  const verdict = h("p", { class: "note", id: "verdict" });
+  const sentence = h("p", { class: "note", id: "sentence", role: "status" });
+  const legend = h("div", { class: "legend" });
+  const rows = h("tbody", {});
+  const word = h("div", { role: "alert" });
+  const bar = h("input", { type: "range", min: 0, max: 0, "aria-label": "Decision", oninput: () => go(Number(bar.value)) });
+  const place = h("span", { class: "number" });
+  const step = (text, label, by) => h("button", { type: "button", class: "square", "aria-label": label, title: label, onclick: () => go(known.at + by) }, text);
+  const card = (title, text, ...inside) => h("section", { class: "card", "aria-label": title }, h("header", {}, h("h2", {}, title), text ? h("p", {}, text) : null), ...inside);
+  const stepsCard = card("Step by step", "coloured: what an arm's rewards say of its mean; grey: the θ that this allows. Θ̂ is what all arms allow.", panels);
+  const element = h("div", {},
+    h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Experiments"), " / ", h("a", { href: experimentLink(id) }, id), " / "),
+    h("div", { class: "page-head" }, h("h1", {}, name), h("span", { class: "tag" }, "subject"),
+      h("div", { class: "row" }, h("span", { class: "live" }, "live"), h("button", { type: "button", id: "forget", onclick: forget }, "Forget…"))),
+    word,
+    h("div", { class: "stack" }, facts, verdict,
+      card("What is plausible", "the reward functions, with the θ that the rewards so far do not contradict", boxes.structure,
+        legend),
+      h("section", { class: "card stepper", "aria-label": "Which moment" },
+        h("div", { class: "row" }, step("◀", "One decision back", -1), step("▶", "One decision on", 1), h("button", { type: "button", onclick: () => go(Infinity) }, "Now")),
+        h("div", { class: "bar" }, bar), place),
+      sentence,
+      h("div", { class: "two" }, card("Arms", "mean reward with its interval, and rewards received", boxes.arms), card("Sequence of pulls", "grey where an arm was out", boxes.pulls)),
+      stepsCard,
+      card("Decisions", null, h("div", { class: "steps-list" }, h("table", { id: "decisions" }, h("thead", {}, h("tr", {},
+        [["Round", "number"], ["Arm"], ["Probability", "number"], ["Reward", "number"], ["State"], ["Plausible", "number wide-only"], ["When", "wide-only"]].map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), rows)))));
+  const charts = { arms: armsChart(boxes.arms, "rewards"), pulls: pullsChart(boxes.pulls), steps: stepsChart(panels), main: null };
+
+  async function load() {
+    known.subject = await get(path);
+    if (!known.structure) {
+      const answer = await get(`${experimentPath(id)}/structures/${known.subject.structure_version}`);
+      const looks = await get(`/v1/lab/looks?arms=${answer.arms.length}`);
+      known.structure = readStructure(answer, looks.arms);
+    }
+    known.steps = await allSteps();
+  }
+
+  async function allSteps() {
+    const found = [];
+    let after = 0;
+    do {
+      const page = await get(`${path}/steps?limit=${PAGE}&after=${after}`);
+      found.push(...page.steps);
+      after = page.next;
+    } while (after !== null && found.length < MOST_STEPS);
+    return found;
+  }
+
+  async function forget() {
+    if (!(await confirmed(`Delete “${name}” and all its data? This cannot be undone.`, "Delete"))) return;
+    try {
+      await ask("DELETE", path);
+      location.hash = experimentLink(id);
+    } catch (problem) {
+      put(word, h("p", { class: "note bad" }, problem.message));
+    }
+  }
+
+  function go(next) {
+    known.at = Math.max(0, Math.min(known.steps.length, next));
+    known.follows = known.at === known.steps.length;
+    show();
+  }
+
+  function draw() {
+    const { structure, steps, subject } = known;
+    if (!charts.main) {
+      const interval = structure.kind === "interval";
+      charts.main = interval ? structureChart(boxes.structure, { height: 320 }) : thetaMap(boxes.structure);
+      charts.main.setStructure(structure);
+      charts.arms.setStructure(structure.arms, null);
+      put(legend, interval ? [h("span", {}, h("i", {}), "Θ̂: θ still plausible"), h("span", {}, "grey: arm is out")] : [bestArms(structure), h("span", {}, "colour: the best arm; bright: θ still plausible")]);
+      stepsCard.hidden = !interval;
+      if (interval) charts.steps.setStructure(structure);
+    }
+    const names = structure.arms.map((arm) => arm.name);
+    const changes = steps.map((one, i) => ({ round: i, competitive: one.competitive_arms.map((arm) => names.indexOf(arm)) }));
+    charts.pulls.setRun(structure.arms, steps.map((one) => names.indexOf(one.arm)), changes);
+    if (known.follows) known.at = steps.length;
+    put(facts, factsOf(subject));
+    const { diagnostics } = subject;
+    verdict.textContent = diagnostics.verdict;
+    verdict.className = `note ${diagnostics.refuted ? "bad" : diagnostics.verdict.includes("doubtful") ? "warn" : diagnostics.rewards ? "good" : ""}`;
+    put(rows, [...steps].reverse().map((one) => rowOf(one)));
+    show();
+  }
+
+  function factsOf(subject) {
+    const pending = Object.values(subject.arms).reduce((sum, arm) => sum + arm.pending, 0);
+    return figures([
+      ["Decisions", subject.decided.toLocaleString("en")],
+      ["Rewards", subject.received.toLocaleString("en"), pending ? `${pending} pending` : "none pending"],
+      ["Plausible θ", percent(subject.plausible.count / subject.plausible.of), `${subject.plausible.count} of ${subject.plausible.of}`],
+      ["Competitive arms", subject.competitive_arms.length, `of ${Object.keys(subject.arms).length}`],
+      ["Best explanation", subject.diagnostics.best_fit ?? "–", "θ that fits the rewards best"],
+      ["First seen", time(subject.created), `structure version ${subject.structure_version}`],
+    ]);
+  }
+
+  function rowOf(one) {
+    const look = known.structure.arms.find((arm) => arm.name === one.arm).look;
+    const state = one.state === "rewarded" ? null : h("span", { class: `tag ${one.state === "pending" ? "" : "warn"}` }, one.state);
+    return h("tr", { "data-round": one.round, onclick: () => go(known.steps.indexOf(one)) },
+      h("td", { class: "number" }, one.round),
+      h("td", {}, armName(one.arm, look)),
+      h("td", { class: "number" }, short(one.probability)),
+      h("td", { class: "number" }, one.reward === null ? "–" : short(one.reward)),
+      h("td", {}, state ?? "rewarded"),
+      h("td", { class: "number wide-only" }, one.plausible.count.toLocaleString("en")),
+      h("td", { class: "soft small nowrap wide-only" }, time(one.created)));
+  }
+
+  function show() {
+    const { at, steps, structure, subject } = known;
+    const state = stateBefore(subject, steps, structure, at);
+    charts.main.update(state);
+    charts.arms.update(state);
+    charts.pulls.update(at, Math.max(10, steps.length));
+    if (structure.kind === "interval") charts.steps.update(state);
+    bar.max = steps.length;
+    bar.value = at;
+    const now = at === steps.length;
+    place.textContent = now ? `Now, after ${at} decision${at === 1 ? "" : "s"}` : `Before decision ${at + 1} of ${steps.length}`;
+    bar.setAttribute("aria-valuetext", place.textContent);
+    sentence.textContent = sentenceOf(state, at, now);
+    for (const row of rows.children) row.toggleAttribute("aria-current", !now && row.dataset.round === String(steps[at].round));
+  }
+
+  function sentenceOf(state, at, now) {
+    const bare = known.structure.arms.every((arm) => arm.name.length <= 3);
+    const names = (positions) => listing(positions.map((k) => nameOf(known.structure.arms[k].name, bare ? 1 : 99)));
+    const out = known.structure.arms.map((_, k) => k).filter((k) => !state.competitive.includes(k));
+    const begin = now ? "Now" : `Before decision ${at + 1}`;
+    if (state.share === 0) return `${begin} no θ explains the rewards, so every arm competes.`;
+    const next = now ? "" : ` Then “${known.steps[at].arm}” was drawn with probability ${short(known.steps[at].probability)}.`;
+    const many = state.competitive.length > 6 ? `${state.competitive.length} arms compete` : `${names(state.competitive)} ${state.competitive.length === 1 ? "competes" : "compete"}`;
+    const gone = out.length === 0 ? "none is out" : out.length > 6 ? `${out.length} are out` : `${names(out)} ${out.length === 1 ? "is" : "are"} out`;
+    return `${begin} ${percent(state.share)} of Θ is plausible: ${many}; ${gone}.${next}`;
+  }
+
+  return { element, load, draw, live: true, title: name };
+}

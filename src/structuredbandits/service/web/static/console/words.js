@@ -1,0 +1,69 @@
+// Small pieces of the console's pages: states, times, names of arms, links.
+import { legible } from "/static/shared/colours.js";
+import { h, swatch } from "/static/shared/elements.js";
+import { short } from "/static/shared/numbers.js";
+
+export const experimentLink = (id) => `#/experiments/${encodeURIComponent(id)}`;
+export const subjectLink = (id, subject) => `${experimentLink(id)}/subjects/${encodeURIComponent(subject)}`;
+export const experimentPath = (id) => `/v1/experiments/${encodeURIComponent(id)}`;
+
+export function stateTag(state) {
+  return h("span", { class: `tag ${state === "running" ? "good" : "warn"}` }, state);
+}
+
+const VERDICTS = { fits: ["good", "fits"], doubtful: ["warn", "doubtful"], refuted: ["bad", "refuted"], untested: ["", "untested"] };
+
+export function healthTag(verdict) {
+  const [kind, word] = VERDICTS[verdict] ?? ["", verdict];
+  return h("span", { class: `tag ${kind}` }, word);
+}
+
+export function armName(name, look) {
+  return h("span", { class: "armname" }, swatch(look, legible(look.colour)), name);
+}
+
+export function time(text) {
+  if (!text) return "–";
+  const then = new Date(text);
+  return h("time", { datetime: text, title: then.toLocaleString() }, ago(then));
+}
+
+function ago(then) {
+  const seconds = (Date.now() - then) / 1000;
+  if (seconds < 5) return "just now";
+  for (const [size, unit] of [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]]) {
+    const number = Math.floor(seconds / size);
+    if (number >= 1) return `${number} ${unit}${number === 1 ? "" : "s"} ago`;
+  }
+  return then.toLocaleString();
+}
+
+/** A row of labelled figures: [label, value, remark?]. */
+export function figures(rows) {
+  return h("dl", { class: "figures" }, rows.filter(Boolean).map(([label, value, remark]) =>
+    h("div", {}, h("dt", {}, label), h("dd", {}, value, remark ? h("small", {}, remark) : null))));
+}
+
+/** How much more was earned than the baseline, in words and a colour. */
+export function gain(summary, minimize) {
+  const { mean_reward: mean, baseline } = summary;
+  if (mean === null || !baseline || baseline.estimate === null) return null;
+  const difference = mean - baseline.estimate;
+  const better = minimize ? difference < 0 : difference > 0;
+  const text = `${difference >= 0 ? "+" : "−"}${short(Math.abs(difference))}`;
+  return h("span", { class: better ? "up" : "down" }, text);
+}
+
+/** Asks before something that cannot be undone; resolves with true or false. */
+export function confirmed(question, act) {
+  return new Promise((resolve) => {
+    const dialog = h("dialog", { "aria-label": act });
+    const end = (answer) => { dialog.close(); dialog.remove(); resolve(answer); };
+    dialog.append(h("div", { class: "stack" }, h("p", {}, question), h("div", { class: "row" },
+      h("button", { type: "button", autofocus: true, onclick: () => end(false) }, "Keep"),
+      h("button", { type: "button", class: "main", onclick: () => end(true) }, act))));
+    dialog.addEventListener("cancel", () => end(false));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}

@@ -1,0 +1,87 @@
+"""The pages' files: what is sent, with which headers, and that nothing comes from elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from structuredbandits.plots import style
+from structuredbandits.service.web.pages import FOLDER, router, static_files
+
+PAGES = sorted(FOLDER.glob("*.html"))
+SCRIPTS = sorted(path for path in FOLDER.rglob("*.js") if "vendor" not in path.parts)
+
+
+def get(path: str, **options: Any) -> httpx.Response:
+    app = FastAPI()
+    app.include_router(router)
+
+    async def asked() -> httpx.Response:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://pages") as client:
+            return await client.get(path, **options)
+
+    return asyncio.run(asked())
+
+
+@pytest.mark.parametrize("path", ["/", "/lab"])
+def test_pages_have_a_strict_policy(path: str) -> None:
+    answer = get(path)
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("text/html")
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_a_browser_keeps_what_has_not_changed() -> None:
+    first = get("/static/site.css")
+    again = get("/static/site.css", headers={"If-None-Match": first.headers["ETag"]})
+    assert again.status_code == 304
+    assert again.content == b""
+
+
+@pytest.mark.parametrize("name", ["../pages.py", "..%2fpages.py", "/etc/passwd", "no.js"])
+def test_no_other_file_can_be_reached(name: str) -> None:
+    answer = get(f"/static/{name}")
+    assert answer.status_code == 404
+    assert "import" not in answer.text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_uses_only_files_that_are_here(page: Any) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r'(?:src|href)="/static/([^"]+)"', text):
+        assert name in static_files()
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', text)
+    assert "style=" not in text
+    assert not re.search(r"<script(?![^>]*\bsrc=)", text)
+    assert not re.search(r"\son[a-z]+=", text)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_a_script_imports_only_files_that_are_here_and_makes_no_markup(script: Any) -> None:
+    text = script.read_text(encoding="utf-8")
+    for name in re.findall(r'from "([^"]+)"', text):
+        assert name.removeprefix("/static/") in static_files()
+    assert "innerHTML" not in text
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "https://" not in text
+    assert len(text.splitlines()) < 400
+
+
+def test_the_chart_library_comes_with_its_licence() -> None:
+    assert "Permission is hereby granted" in static_files()["vendor/uplot/LICENSE"].content.decode()
+
+
+def test_drawn_arms_have_the_colours_of_the_figures() -> None:
+    text = static_files()["lab/editor.js"].content.decode()
+    found = re.search(r"const COLOURS = \[(.*?)\];", text)
+    assert found
+    assert re.findall(r'"(#\w+)"', found[1]) == list(style.PALETTE)
