@@ -16,6 +16,8 @@ import typer
 from structuredbandits._version import __version__
 from structuredbandits.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
 from structuredbandits.cli.analyze import analyze
+from structuredbandits.cli.backup import BACKUP_EXAMPLES, RESTORE_EXAMPLES, backup, restore
+from structuredbandits.cli.doctor import DOCTOR_EXAMPLES, doctor
 from structuredbandits.cli.evaluate import EVALUATE_EXAMPLES, evaluate
 from structuredbandits.cli.examples import examples
 from structuredbandits.cli.keys import keys
@@ -57,6 +59,9 @@ app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
 app.command(epilog=RECOMMEND_EXAMPLES)(recommend)
 app.command(epilog=SERVE_EXAMPLES)(serve)
 app.add_typer(keys)
+app.command(epilog=DOCTOR_EXAMPLES)(doctor)
+app.command(epilog=BACKUP_EXAMPLES)(backup)
+app.command(epilog=RESTORE_EXAMPLES)(restore)
 app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
 app.command(epilog=MOVIELENS_EXAMPLES)(movielens)
 app.command()(problems)

@@ -66,6 +66,18 @@ def serve(
         int,
         typer.Option(metavar="N", parser=whole_number, help="Writing connections of PostgreSQL."),
     ] = 2,
+    queue: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=whole_number,
+            help="Writes that may wait; further ones are answered with 429.",
+        ),
+    ] = 4096,
+    request_seconds: Annotated[
+        float,
+        typer.Option(metavar="S", help="Seconds after which a request is answered with 503."),
+    ] = 5.0,
     log_requests: Annotated[
         bool, typer.Option("--log-requests", help="Log every request, not only failures.")
     ] = False,
@@ -86,6 +98,10 @@ def serve(
         raise InvalidInput(f"--port is {port}; give a number from 0 to 65535.")
     if not 1 <= writers <= 32:
         raise InvalidInput(f"--writers is {writers}; give a number from 1 to 32.")
+    if queue < 1:
+        raise InvalidInput(f"--queue is {queue}; give at least 1.")
+    if not 0.1 <= request_seconds <= 3600.0:
+        raise InvalidInput(f"--request-seconds is {request_seconds:g}; give 0.1 to 3600.")
     try:
         from structuredbandits.service.runtime import Service
         from structuredbandits.service.server import run
@@ -94,7 +110,12 @@ def serve(
             f"serving needs {missing.name}; install it with pip install 'structuredbandits[serve]'."
         ) from None
     settings = ServiceSettings(
-        database=db, insecure=insecure, writers=writers, log_requests=log_requests
+        database=db,
+        insecure=insecure,
+        writers=writers,
+        queue_length=queue,
+        request_seconds=request_seconds,
+        log_requests=log_requests,
     )
     service = Service(settings)
     if structure is not None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from structuredbandits.confidence.memory import keeps_set
 from structuredbandits.confidence.tables import gains
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.floor import ExplorationFloor
@@ -121,6 +120,11 @@ class Chooser:
         """Which θ are plausible for a subject: (parameters,) bool."""
         with self._lock:
             return self.plausible(self.restored(state)).copy()
+
+    def diagnose(self, state: SubjectState) -> Diagnostics:
+        """How well a subject's rewards fit the structure."""
+        with self._lock:
+            return self.restored(state).diagnostics()
 
     def _radius(self, run: Policy) -> float:
         """The width of the intervals that explain a choice, in scales of the arm."""

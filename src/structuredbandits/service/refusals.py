@@ -34,9 +34,11 @@ class Refusal(StructuredBanditsError):
         self.remedy = remedy
         self.retry_after = retry_after
 
-    def body(self) -> dict[str, Any]:
-        """The answer's JSON."""
-        error = {"code": self.code, "message": self.message}
+    def body(self, *, in_batch: bool = False) -> dict[str, Any]:
+        """The answer's JSON; in a batch with the status, which the whole answer cannot have."""
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        if in_batch:
+            error["status"] = self.status
         if self.remedy is not None:
             error["remedy"] = self.remedy
         return {"error": error}

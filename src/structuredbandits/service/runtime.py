@@ -62,6 +62,7 @@ class Service:
         self._pool = ThreadPoolExecutor(settings.readers, thread_name_prefix="reader")
         self._background = ThreadPoolExecutor(1, thread_name_prefix="preparing")
         self._reads = 0
+        self.comparisons: dict[str, tuple[float, dict[str, Any]]] = {}
         self.keyring = Keyring(self, settings.key_seconds)
         self.upkeep = Upkeep(self)
         self.closing = threading.Event()

@@ -100,7 +100,9 @@ def install(app: FastAPI) -> None:
 
     async def on_http(_request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "bad_request")
+        code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(
+            error.status_code, "bad_request"
+        )
         response = refused(Refusal(error.status_code, code, f"{error.detail}."))
         for name, value in (error.headers or {}).items():
             response.headers[name] = value

@@ -13,7 +13,16 @@ from fastapi import APIRouter, FastAPI
 from starlette.types import ASGIApp
 
 from structuredbandits._version import __version__
-from structuredbandits.service.api import decisions, experiments, health, keys, rewards, subjects
+from structuredbandits.service.api import (
+    decisions,
+    events,
+    experiments,
+    health,
+    keys,
+    reference,
+    rewards,
+    subjects,
+)
 from structuredbandits.service.api.answers import install
 from structuredbandits.service.api.gate import Gate
 from structuredbandits.service.runtime import Service
@@ -60,7 +69,7 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
     )
     app.state.service = behind
     install(app)
-    for module in (experiments, subjects, decisions, rewards, keys, health):
+    for module in (experiments, subjects, decisions, rewards, events, keys, health, reference):
         app.include_router(module.router)
     for router in _pages():
         app.include_router(router)

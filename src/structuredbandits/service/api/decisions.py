@@ -94,6 +94,6 @@ async def make_decisions(
 
 def _content(result: Any) -> dict[str, Any]:
     if isinstance(result, StructuredBanditsError):
-        return refusal_of(result).body()
+        return refusal_of(result).body(in_batch=True)
     content: dict[str, Any] = result[1]
     return content

@@ -9,6 +9,7 @@ import logging
 import time
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from structuredbandits.service.api.answers import refused
@@ -29,12 +30,8 @@ _HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"cache-control", b"no-store"),
 ]
-_NOT_KEPT = (b"cache-control", b"no-store")
-
-
-class _TooLarge(Exception):
-    """More came than is allowed."""
 
 
 class Gate:
@@ -66,35 +63,32 @@ class Gate:
             await self._app(scope, receive, send)
             return
         start, status = time.perf_counter(), 500
-        begun = False
 
         async def tell(message: Message) -> None:
-            nonlocal status, begun
+            nonlocal status
             if message["type"] == "http.response.start":
-                begun, status = True, message["status"]
+                status = message["status"]
                 headers = list(message.get("headers", ()))
-                headers.extend(_HEADERS)
-                if not any(name == b"cache-control" for name, _ in headers):
-                    headers.append(_NOT_KEPT)
+                present = {name.lower() for name, _ in headers}
+                headers.extend(one for one in _HEADERS if one[0] not in present)
                 message = {**message, "headers": headers}
             await send(message)
 
         try:
-            await self._app(scope, self._limited(scope, receive), tell)
-        except _TooLarge:
-            if not begun:
+            if self._declares_too_much(scope):
                 await refused(_too_large(self._body_bytes))(scope, receive, tell)
+            else:
+                await self._app(scope, self._limited(receive), tell)
         finally:
             self._note(scope, status, time.perf_counter() - start)
 
-    def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if declared.isdigit() and int(declared) > self._body_bytes:
+    def _declares_too_much(self, scope: Scope) -> bool:
+        for name, value in scope["headers"]:
+            if name == b"content-length":
+                return not value.isdigit() or int(value) > self._body_bytes
+        return False
 
-            async def too_large() -> Message:
-                raise _TooLarge
-
-            return too_large
+    def _limited(self, receive: Receive) -> Receive:
         left = self._body_bytes
 
         async def counted() -> Message:
@@ -102,7 +96,8 @@ class Gate:
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                raise _TooLarge
+                # Of this kind the framework makes an answer, of others a 400.
+                raise HTTPException(413, f"the body has more than {self._body_bytes:,} bytes")
             return message
 
         return counted

@@ -28,6 +28,9 @@ class ErrorDetail(BaseModel):
     code: str = Field(examples=["unknown_experiment"])
     message: str = Field(examples=["there is no experiment 'shop' that this key opens."])
     remedy: str | None = None
+    status: int | None = Field(
+        default=None, description="In a batch: the status that this one would have had alone."
+    )
 
 
 class ErrorAnswer(BaseModel):

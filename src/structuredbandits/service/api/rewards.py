@@ -66,6 +66,6 @@ async def correct(
 
 def _content(result: Any) -> dict[str, Any]:
     if isinstance(result, StructuredBanditsError):
-        return refusal_of(result).body()
+        return refusal_of(result).body(in_batch=True)
     content: dict[str, Any] = result
     return content

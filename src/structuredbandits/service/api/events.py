@@ -1,0 +1,83 @@
+"""Routes that look at an experiment as a whole: its log, and its summary."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from structuredbandits.service.api.access import MayRead, ServiceOf, documented
+from structuredbandits.service.api.answers import answer, refusals
+from structuredbandits.service.api.experiments import ExperimentPath
+from structuredbandits.service.events import as_json_lines, as_parquet, settled_decisions
+from structuredbandits.service.runtime import Service
+from structuredbandits.service.summary import compare, summarise
+
+router = APIRouter(prefix="/v1/experiments/{experiment}", tags=["log"], dependencies=[documented])
+_LINES, _PARQUET = "application/x-ndjson", "application/vnd.apache.parquet"
+_KEPT_SECONDS = 30.0
+
+
+@router.get(
+    "/events",
+    responses=refusals()
+    | {
+        200: {
+            "description": "Settled decisions; the header Next-Cursor says where to go on.",
+            "content": {_LINES: {"schema": {"type": "string"}}, _PARQUET: {}},
+        }
+    },
+    response_class=Response,
+)
+async def get_events(
+    experiment: ExperimentPath,
+    service: ServiceOf,
+    grant: MayRead,
+    after: Annotated[
+        str | None, Query(max_length=64, description="Next-Cursor of the page before.")
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=50_000)] = 1000,
+    format: Annotated[Literal["jsonl", "parquet"], Query()] = "jsonl",
+) -> Response:
+    """Export settled decisions, in the columns that `structuredbandits evaluate` reads.
+
+    They come in the order in which their rewards counted; none is left out, whoever writes
+    meanwhile. A corrected decision comes again. Ask again with `after` for what is new.
+    """
+    page = await service.read(
+        lambda c: settled_decisions(
+            service.database, c, service.catalogue, experiment, after, limit
+        )
+    )
+    content = as_parquet(page.rows) if format == "parquet" else as_json_lines(page.rows)
+    kind = _PARQUET if format == "parquet" else _LINES
+    headers = {"Next-Cursor": page.cursor, "Row-Count": str(len(page.rows))}
+    return Response(content, headers=headers, media_type=kind)
+
+
+@router.get(
+    "/summary",
+    responses=refusals() | {200: {"description": "Counts, allocation, baseline and health."}},
+    response_class=Response,
+)
+async def get_summary(
+    experiment: ExperimentPath,
+    service: ServiceOf,
+    grant: MayRead,
+    buckets: Annotated[int, Query(ge=1, le=500)] = 60,
+) -> Response:
+    """Show an experiment at a glance: allocation over time, rewards, health of the structure."""
+    counts = await service.read(lambda c: summarise(c, service.catalogue, experiment, buckets))
+    return answer(counts | await _comparison(service, experiment))
+
+
+async def _comparison(service: Service, experiment: str) -> dict[str, Any]:
+    """Baseline and health, which take a moment and are kept for some seconds."""
+    held = service.comparisons.get(experiment)
+    if held is not None and time.monotonic() - held[0] < _KEPT_SECONDS:
+        return held[1]
+    found = await service.read(lambda c: compare(c, service.catalogue, experiment), 60.0)
+    service.comparisons[experiment] = (time.monotonic(), found)
+    return found

@@ -1,0 +1,187 @@
+"""A whole service in one file, from a database of either kind and into either.
+
+This module copies rows. It must not know what they mean. The file is a zip archive of JSON lines,
+one member a table, read without trusting it; a restore fills an empty database or nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import secrets
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, LargeBinary, Table, func, insert, select, text
+
+from structuredbandits.errors import DamagedFile, FileError, InvalidInput, WrongVersion
+from structuredbandits.service.storage import Database, migrate, tables
+from structuredbandits.service.storage.migrate import newest_version, schema_version
+
+FORMAT = "structuredbandits.backup"
+_ABOUT = "backup.json"
+_TABLES = (
+    tables.experiments,
+    tables.structures,
+    tables.subjects,
+    tables.decisions,
+    tables.keys,
+    tables.audit,
+    tables.counters,
+)
+_ROWS_AT_ONCE = 2_000
+
+
+def back_up(database: Database, target: Path) -> dict[str, int]:
+    """Write everything to a file, as it was at one moment, while the service runs.
+
+    Returns
+    -------
+    dict
+        Rows of each table.
+    """
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    counts: dict[str, int] = {}
+    try:
+        with temporary.open("xb") as file:
+            with (
+                database.reading.connect() as plain,
+                zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+            ):
+                connection = _one_moment(database, plain)
+                about = {"format": FORMAT, "tables": schema_version(connection)}
+                about["settled"] = str(_last_settlement(database, connection))
+                archive.writestr(_ABOUT, json.dumps(about))
+                for table in _TABLES:
+                    counts[table.name] = _write(archive, connection, table)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except OSError as error:
+        raise FileError(f"{target} cannot be written: {error.strerror}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return counts
+
+
+def _one_moment(database: Database, connection: Connection) -> Connection:
+    """All tables as they were at the same time, however long it takes to read them."""
+    if not database.is_sqlite:
+        connection = connection.execution_options(isolation_level="REPEATABLE READ")
+        connection.execute(text("SET LOCAL statement_timeout = 0"))
+    return connection
+
+
+def _last_settlement(database: Database, connection: Connection) -> int:
+    found = connection.execute(select(func.max(tables.decisions.c.settled))).scalar()
+    return int(found or 0)
+
+
+def _write(archive: zipfile.ZipFile, connection: Connection, table: Table) -> int:
+    count = 0
+    rows = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(
+        select(table).order_by(*table.primary_key.columns)
+    )
+    with archive.open(f"{table.name}.jsonl", "w", force_zip64=True) as member:
+        for row in rows.mappings():
+            member.write(json.dumps({k: _plain(v) for k, v in row.items()}).encode() + b"\n")
+            count += 1
+    return count
+
+
+def _plain(value: Any) -> Any:
+    return (
+        base64.b64encode(bytes(value)).decode() if isinstance(value, bytes | memoryview) else value
+    )
+
+
+def restore(database: Database, source: Path) -> dict[str, int]:
+    """Fill an empty database from a file, all of it or nothing.
+
+    Raises
+    ------
+    InvalidInput
+        If the database is not empty.
+    DamagedFile, WrongVersion
+        If the file is not a backup, or of other tables than this version knows.
+    """
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(source.read_bytes()))
+        about = json.loads(archive.read(_ABOUT))
+    except OSError as error:
+        raise FileError(f"{source} cannot be read: {error.strerror}.") from error
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise _damaged(source, error) from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise _damaged(source, "it does not say that it is a backup")
+    if about.get("tables") != newest_version():
+        raise WrongVersion(
+            f"{source} holds tables of version {about.get('tables')!r} and this library has "
+            f"{newest_version()!r}; restore it with the version that wrote it."
+        )
+    migrate(database.url)
+    counts = {}
+    with archive, database.write() as connection:
+        _require_empty(database, connection)
+        try:
+            for table in _TABLES:
+                counts[table.name] = _fill(archive, connection, table)
+            _continue_numbers(database, connection, int(about["settled"]))
+        except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
+            raise _damaged(source, error) from error
+    return counts
+
+
+def _damaged(source: Path, why: object) -> DamagedFile:
+    return DamagedFile(f"{source} is not a complete backup ({why}); make it again.")
+
+
+def _require_empty(database: Database, connection: Connection) -> None:
+    for table in (tables.experiments, tables.subjects, tables.decisions, tables.keys):
+        if connection.execute(select(func.count()).select_from(table)).scalar_one():
+            raise InvalidInput(
+                f"the database {database.name} is not empty; restore into a new one."
+            )
+
+
+def _rows(archive: zipfile.ZipFile, table: Table) -> Iterator[dict[str, Any]]:
+    binary = [c.name for c in table.columns if isinstance(c.type, LargeBinary)]
+    with archive.open(f"{table.name}.jsonl") as member:
+        for line in member:
+            row = json.loads(line)
+            if set(row) != set(table.columns.keys()):
+                raise ValueError(f"a row of {table.name} has other columns")
+            for name in binary:
+                row[name] = base64.b64decode(row[name], validate=True)
+            yield row
+
+
+def _fill(archive: zipfile.ZipFile, connection: Connection, table: Table) -> int:
+    count, waiting = 0, []
+    for row in _rows(archive, table):
+        waiting.append(row)
+        if len(waiting) == _ROWS_AT_ONCE:
+            connection.execute(insert(table), waiting)
+            count, waiting = count + len(waiting), []
+    if waiting:
+        connection.execute(insert(table), waiting)
+    return count + len(waiting)
+
+
+def _continue_numbers(database: Database, connection: Connection, settled: int) -> None:
+    """New rows must get new numbers, also of the export's order."""
+    if database.is_sqlite:
+        connection.execute(text("DELETE FROM counters WHERE name = 'settled'"))
+        counter = {"name": "settled", "value": settled}
+        connection.execute(insert(tables.counters), counter)
+        return
+    connection.execute(text("SELECT setval('settlements', :last)"), {"last": settled + 1})
+    for table in (tables.subjects, tables.audit):
+        last = connection.execute(select(func.max(table.c.number))).scalar()
+        if last is not None:
+            name = {"name": f"{table.name}_number_seq", "last": last}
+            connection.execute(text("SELECT setval(:name, :last)"), name)
