@@ -5,7 +5,7 @@ import { percent } from "/static/shared/numbers.js";
 
 const HEIGHT = 220;
 
-/** Draws into an element. `set(arms, buckets)`: arms [{name, look}], buckets [{start, decisions}]. */
+/** Draws into an element. `set(arms, buckets)`: arms [{name, look}], buckets [{start, decisions: {name: number}}]. */
 export function allocationChart(element) {
   let arms = [];
   let buckets = [];

@@ -5,12 +5,13 @@ import { bestArms, thetaMap } from "/static/charts/map.js";
 import { structureChart } from "/static/charts/structure.js";
 import { readStructure } from "/static/console/structure.js";
 import { subjectsCard } from "/static/console/subjects.js";
-import { armName, confirmed, experimentPath, figures, gain, healthTag, stateTag, time } from "/static/console/words.js";
+import { armName, confirmed, experimentPath, figures, gain, stateTag, time, verdictKind } from "/static/console/words.js";
 import { ask, get, post } from "/static/shared/api.js";
 import { h, put } from "/static/shared/elements.js";
 import { percent, short } from "/static/shared/numbers.js";
 
-const BASELINE = { colour: "#6B6B6B", dash: [3, 2], marker: "" };
+const BASELINE = "ts";
+const CHANCE = { colour: "#6B6B6B", dash: [1, 1.3], marker: "" };
 
 export function experimentView(id) {
   const path = experimentPath(id);
@@ -27,28 +28,44 @@ export function experimentView(id) {
   const reward = lineChart(rewardBox, "Mean reward over time, with the baseline's estimate");
   const card = (name, text, ...inside) => h("section", { class: "card", "aria-label": name }, h("header", {}, h("h2", {}, name), text), ...inside);
   const remark = (text) => h("p", {}, text);
-  const [legend, structureLegend] = [0, 1].map(() => h("div", { class: "legend" }));
+  const [legend, rewardLegend, structureLegend] = [0, 1, 2].map(() => h("div", { class: "legend" }));
   const baselineText = h("p", { class: "small soft" });
   const element = h("div", {}, head, word, h("div", { class: "stack" }, facts, health,
     h("div", { class: "two" },
       card("Allocation", remark("share of the decisions of each arm, over time"), allocationBox, legend),
-      card("Reward", remark("mean of the rewards, over time"), rewardBox, baselineText)),
+      card("Reward", remark("mean of the rewards, over time"), rewardBox, rewardLegend, baselineText)),
     h("div", { class: "two" },
       h("div", { class: "stack" }, card("Structure", structureText, structureBox, structureLegend), card("Arms", remark("over all subjects"), armsTable)),
       subjects.element)));
 
   async function load() {
-    [known.experiment, known.summary] = await Promise.all([get(path), get(`${path}/summary`)]);
+    known.experiment = await get(path);
     const { structure_version: version, policy, arms } = known.experiment;
     if (version !== known.version) {
-      const query = new URLSearchParams([["arms", arms.length], ["policy", policy.slice(0, 80)]]);
+      const names = [policy.slice(0, 80), BASELINE];
+      const query = new URLSearchParams([["arms", arms.length], ...names.map((name) => ["policy", name])]);
       const [answer, looks] = await Promise.all([get(`${path}/structures/${version}`), get(`/v1/lab/looks?${query}`)]);
       known.structure = readStructure(answer, looks.arms);
-      known.look = looks.policies[policy.slice(0, 80)];
+      known.looks = names.map((name) => looks.policies[name]);
       known.version = version;
       known.drawn = false;
     }
     await subjects.load();
+    count();
+  }
+
+  // Figures of a long log take a moment: the page does not wait for them.
+  async function count() {
+    if (known.counting) return;
+    known.counting = true;
+    try {
+      known.summary = await get(`${path}/summary`);
+      if (element.isConnected) drawSummary();
+    } catch (problem) {
+      put(word, h("p", { class: "note warn" }, `The figures are not up to date: ${problem.message}`));
+    } finally {
+      known.counting = false;
+    }
   }
 
   async function act(work) {
@@ -73,59 +90,73 @@ export function experimentView(id) {
   }
 
   function factsOf(summary) {
-    const spread = summary.standard_error ? `± ${short(summary.standard_error)}` : null;
     const { baseline } = summary;
+    const whole = (number) => number.toLocaleString("en");
+    const never = [summary.defaulted ? `${whole(summary.defaulted)} counted as the default` : null, summary.expired ? `${whole(summary.expired)} never came in time` : null];
     return figures([
-      ["Subjects", summary.subjects.toLocaleString("en")],
-      ["Decisions", summary.decisions.toLocaleString("en")],
-      ["Rewards", summary.rewards.toLocaleString("en")],
-      ["Pending rewards", summary.pending.toLocaleString("en"), summary.decisions ? `${percent(summary.pending / summary.decisions)} of all decisions` : null],
-      ["Late rewards", summary.late.toLocaleString("en"), summary.defaulted ? `${summary.defaulted} counted as the default` : summary.expired ? `${summary.expired} never came` : null],
-      ["Mean reward", short(summary.mean_reward), spread],
-      ["Against chance", gain(summary, known.structure.minimize) ?? "–", baseline?.estimate === null ? "not yet known" : `chance earns ${short(baseline.estimate)}`],
+      ["Subjects", whole(summary.subjects)],
+      ["Decisions", whole(summary.decisions)],
+      ["Rewards", whole(summary.rewards)],
+      ["Pending rewards", whole(summary.pending), summary.decisions ? `${percent(summary.pending / summary.decisions)} of all decisions` : null],
+      ["Late rewards", whole(summary.late), never.filter(Boolean).join(", ") || "none missed its deadline"],
+      ["Mean reward", short(summary.mean_reward), summary.standard_error === null ? null : `± ${short(summary.standard_error)} standard error`],
+      ["Against unstructured", gain(summary, known.structure.minimize) ?? "–", baseline ? `${baseline.policy} would earn ${short(baseline.estimate)}` : "not yet known"],
     ]);
   }
 
   function healthOf({ health: found }) {
-    const kind = { fits: "good", doubtful: "warn", refuted: "bad" }[found.verdict] ?? "";
-    return h("p", { class: `note ${kind}`, id: "health" }, h("strong", {}, "Structure: "), healthTag(found.verdict), " ", found.sentence);
+    return h("p", { class: `note ${verdictKind(found.verdict)}`, id: "health" }, h("strong", {}, `Structure ${found.verdict}. `), found.sentence);
   }
 
   function armsOf(summary) {
     const retired = new Set(known.experiment.retired_arms);
-    const rows = summary.arms.map((arm, k) => {
-      const out = retired.has(arm.arm);
+    const told = new Map(summary.arms.map((arm) => [arm.arm, arm]));
+    const rows = known.structure.arms.map(({ name, look }) => {
+      const out = retired.has(name);
       const verb = out ? "restore" : "retire";
+      const { decisions: shown, mean_reward: mean } = told.get(name) ?? { decisions: 0, mean_reward: null };
       const work = async () => {
-        if (out || (await confirmed(`“${arm.arm}” will be shown to nobody until it is restored.`, "Retire"))) await act(() => post(`${path}/arms/${encodeURIComponent(arm.arm)}/${verb}`));
+        if (out || (await confirmed(`“${name}” will be shown to nobody until it is restored.`, "Retire"))) await act(() => post(`${path}/arms/${encodeURIComponent(name)}/${verb}`));
       };
       return h("tr", {},
-        h("td", {}, armName(arm.arm, known.structure.arms[k].look), out ? h("span", { class: "tag warn" }, "retired") : null),
-        h("td", { class: "number" }, arm.decisions.toLocaleString("en")),
-        h("td", { class: "number" }, percent(summary.decisions ? arm.decisions / summary.decisions : 0)),
-        h("td", { class: "number" }, short(arm.mean_reward)),
-        h("td", { class: "number" }, h("button", { type: "button", class: "quiet small", "aria-label": `${verb} ${arm.arm}`, onclick: work }, verb)));
+        h("td", {}, h("span", { class: "row" }, armName(name, look), out ? h("span", { class: "tag warn" }, "retired") : null)),
+        h("td", { class: "number" }, shown.toLocaleString("en")),
+        h("td", { class: "number" }, percent(summary.decisions ? shown / summary.decisions : 0)),
+        h("td", { class: "number" }, short(mean)),
+        h("td", { class: "number" }, h("button", { type: "button", class: "quiet small", "aria-label": `${verb} ${name}`, onclick: work }, verb)));
     });
     const heads = [["Arm"], ["Decisions", 1], ["Share", 1], ["Mean reward", 1], ["", 1]];
     return h("table", { id: "arms" }, h("thead", {}, h("tr", {}, heads.map(([text, number]) => h("th", { scope: "col", class: number ? "number" : null }, text)))), h("tbody", {}, rows));
   }
 
-  function drawReward({ buckets, baseline }) {
-    const xs = buckets.map((bucket) => Date.parse(bucket.start) / 1000);
-    const series = [{ label: known.experiment.policy, look: known.look, points: buckets.length < 40 }, { label: "chance (estimate)", look: BASELINE, width: 1.8 }];
-    reward.set(series, { height: 220, time: true }, [xs, buckets.map((bucket) => bucket.mean_reward), buckets.map((bucket) => bucket.baseline)]);
-    baselineText.textContent = baseline?.how ?? "";
+  function drawReward({ buckets: rows, baseline }) {
+    const xs = rows.map((row) => Date.parse(row.start) / 1000);
+    const series = [{ label: known.experiment.policy, look: known.looks[0] }, { label: "equal chances (estimate)", look: CHANCE, width: 1.4 }];
+    const data = [xs, rows.map((row) => row.mean_reward), rows.map((row) => row.uniform)];
+    if (baseline) {
+      series.push({ label: `${baseline.policy} (estimate)`, look: known.looks[1], width: 1.8 });
+      data.push(rows.map(() => baseline.estimate));
+    }
+    reward.set(series, { height: 220, time: true }, data);
+    put(rewardLegend, series.map(({ label, look }) => armName(label, look)));
+    baselineText.textContent = baseline
+      ? `${baseline.how} It is ${short(baseline.estimate)} (${short(baseline.low)} to ${short(baseline.high)}); they earned ${short(baseline.logged)}.`
+      : "What an unstructured policy would have earned is estimated when more rewards are there.";
   }
 
-  function draw() {
-    const { experiment, summary, structure } = known;
-    put(head, headOf(experiment));
+  function drawSummary() {
+    const { summary, structure } = known;
     put(facts, factsOf(summary));
     put(health, healthOf(summary));
     put(armsTable, armsOf(summary));
     allocation.set(structure.arms, summary.buckets);
-    put(legend, structure.arms.length <= 12 ? structure.arms.map((arm) => armName(arm.name, arm.look)) : null);
     drawReward(summary);
+  }
+
+  function draw() {
+    const { experiment, structure } = known;
+    put(head, headOf(experiment));
+    put(legend, structure.arms.length <= 12 ? structure.arms.map((arm) => armName(arm.name, arm.look)) : null);
     structureText.textContent = `version ${known.version}, ${experiment.parameters.toLocaleString("en")} θ; new subjects get it`;
     if (!known.drawn) {
       known.drawn = true;
@@ -134,6 +165,8 @@ export function experimentView(id) {
       put(structureLegend, structure.kind === "interval" ? null : [bestArms(structure), h("span", {}, "colour: the best arm")]);
     }
     subjects.draw();
+    if (known.summary) drawSummary();
+    else put(facts, h("p", { class: "soft" }, "Counting…"));
   }
 
   return { element, load, draw, live: true, title: id };

@@ -11,16 +11,33 @@ const MOST_SUMMARIES = 30;
 export function listView() {
   const element = h("div", {});
   let experiments = [];
-  let summaries = [];
+  const summaries = new Map();
+  const asked = new Set();
+  const body = h("tbody", {});
 
   async function load() {
     ({ experiments } = await get("/v1/experiments"));
-    const asked = experiments.slice(0, MOST_SUMMARIES).map((one) => get(`${experimentPath(one.id)}/summary`).catch(() => null));
-    summaries = await Promise.all(asked);
+    for (const { id } of experiments.slice(0, MOST_SUMMARIES)) fill(id);
+  }
+
+  // Figures come when they are ready; the list does not wait for them.
+  async function fill(id) {
+    if (asked.has(id)) return;
+    asked.add(id);
+    try {
+      summaries.set(id, await get(`${experimentPath(id)}/summary`));
+      const row = body.querySelector(`[data-id="${CSS.escape(id)}"]`);
+      const one = experiments.find((experiment) => experiment.id === id);
+      if (row && one && !row.contains(document.activeElement)) row.replaceWith(rowOf(one, summaries.get(id)));
+    } catch {
+      // Its figures stay as they were; the list itself says if the service is gone.
+    } finally {
+      asked.delete(id);
+    }
   }
 
   function rowOf(experiment, summary) {
-    return h("tr", { class: "link" },
+    return h("tr", { class: "link", "data-id": experiment.id },
       h("td", {}, h("a", { href: experimentLink(experiment.id) }, experiment.id)),
       h("td", {}, stateTag(experiment.state)),
       h("td", { class: "nowrap" }, experiment.policy),
@@ -29,16 +46,17 @@ export function listView() {
       h("td", { class: "number" }, summary ? summary.decisions.toLocaleString("en") : "–"),
       h("td", { class: "number" }, summary ? summary.pending.toLocaleString("en") : "–"),
       h("td", { class: "number" }, summary ? short(summary.mean_reward) : "–"),
-      h("td", { class: "number" }, summary ? (gain(summary, summary.minimize) ?? "–") : "–"),
+      h("td", { class: "number" }, summary ? (gain(summary) ?? "–") : "–"),
       h("td", {}, summary ? healthTag(summary.health.verdict) : "–"),
       h("td", { class: "nowrap soft small" }, time(experiment.created)));
   }
 
   function draw() {
-    const heads = [["Experiment"], ["State"], ["Policy"], ["Arms", 1], ["Subjects", 1], ["Decisions", 1], ["Pending", 1], ["Mean reward", 1], ["Against chance", 1], ["Structure"], ["Created"]];
+    const heads = [["Experiment"], ["State"], ["Policy"], ["Arms", 1], ["Subjects", 1], ["Decisions", 1], ["Pending", 1], ["Mean reward", 1], ["Against unstructured", 1], ["Structure"], ["Created"]];
     const table = h("section", { class: "card", "aria-label": "Experiments" }, h("div", { class: "scroll" }, h("table", { id: "experiments" },
       h("thead", {}, h("tr", {}, heads.map(([text, number]) => h("th", { scope: "col", class: number ? "number" : null }, text)))),
-      h("tbody", {}, experiments.map((one, i) => rowOf(one, summaries[i]))))));
+      body)));
+    put(body, experiments.map((one) => rowOf(one, summaries.get(one.id))));
     const empty = h("section", { class: "card empty" },
       h("h2", {}, "No experiment yet"),
       h("p", { class: "soft" }, "An experiment is a structure, a policy and settings. Begin one when the service starts, or with POST /v1/experiments:"),

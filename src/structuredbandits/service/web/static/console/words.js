@@ -11,11 +11,13 @@ export function stateTag(state) {
   return h("span", { class: `tag ${state === "running" ? "good" : "warn"}` }, state);
 }
 
-const VERDICTS = { fits: ["good", "fits"], doubtful: ["warn", "doubtful"], refuted: ["bad", "refuted"], untested: ["", "untested"] };
+const VERDICTS = { fits: "good", doubtful: "warn", refuted: "bad", untested: "" };
+
+/** The colour of a verdict on a structure. */
+export const verdictKind = (verdict) => VERDICTS[verdict] ?? "";
 
 export function healthTag(verdict) {
-  const [kind, word] = VERDICTS[verdict] ?? ["", verdict];
-  return h("span", { class: `tag ${kind}` }, word);
+  return h("span", { class: `tag ${verdictKind(verdict)}` }, verdict);
 }
 
 export function armName(name, look) {
@@ -44,14 +46,15 @@ export function figures(rows) {
     h("div", {}, h("dt", {}, label), h("dd", {}, value, remark ? h("small", {}, remark) : null))));
 }
 
-/** How much more was earned than the baseline, in words and a colour. */
-export function gain(summary, minimize) {
-  const { mean_reward: mean, baseline } = summary;
-  if (mean === null || !baseline || baseline.estimate === null) return null;
-  const difference = mean - baseline.estimate;
+/** How much more the log earned than the baseline would have, in a colour; null if unknown. */
+export function gain({ baseline }, minimize) {
+  if (!baseline) return null;
+  const difference = baseline.logged - baseline.estimate;
   const better = minimize ? difference < 0 : difference > 0;
+  // A colour would say more than the log does while the interval holds both.
+  const clear = baseline.logged < baseline.low || baseline.logged > baseline.high;
   const text = `${difference >= 0 ? "+" : "−"}${short(Math.abs(difference))}`;
-  return h("span", { class: better ? "up" : "down" }, text);
+  return h("span", { class: clear ? (better ? "up" : "down") : null }, text);
 }
 
 /** Asks before something that cannot be undone; resolves with true or false. */
