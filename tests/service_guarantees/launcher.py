@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import tempfile
+import traceback
 
 
 def say(line: str) -> None:
@@ -36,6 +37,8 @@ def serve(arguments: list[str], log: str) -> None:
         code = main(["serve", *arguments])
     except SystemExit as left:
         code = left.code
+    except BaseException:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
