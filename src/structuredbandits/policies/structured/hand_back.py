@@ -26,6 +26,14 @@ class Rows(NamedTuple):
     address: int  # of the Python function that fills a row
 
 
+class _Keeper:
+    """A table that keeps something else alive: an array made of it has it as its base."""
+
+    def __init__(self, table: np.ndarray, kept: object) -> None:
+        self.__array_interface__ = table.__array_interface__
+        self._kept = table, kept
+
+
 class RowsOnDemand:
     """Owner of a table whose rows are computed when a kernel first asks for them.
 
@@ -48,10 +56,12 @@ class RowsOnDemand:
         self._compute = compute
         #: What went wrong in the latest computation; a kernel cannot carry an exception through.
         self.problem: Exception | None = None
-        self._callback = _CALLBACK(self._called)  # kept: the kernel has only its address
-        address = ctypes.cast(self._callback, ctypes.c_void_p).value
+        callback = _CALLBACK(self._called)
+        address = ctypes.cast(callback, ctypes.c_void_p).value
         assert address is not None
-        self.rows = Rows(np.zeros((n_rows, n_columns)), np.zeros(n_rows, dtype=np.bool_), address)
+        # Whoever has the rows has only the address: the table keeps the function alive for them.
+        values = np.asarray(_Keeper(np.zeros((n_rows, n_columns)), callback))
+        self.rows = Rows(values, np.zeros(n_rows, dtype=np.bool_), address)
 
     def fill(self, row: int) -> None:
         """Compute a row, if that was not done before."""
