@@ -169,7 +169,7 @@ def test_a_lower_bound_that_fails_stops_the_run(monkeypatch: pytest.MonkeyPatch)
     def fail(row: int) -> np.ndarray:
         raise ValueError(f"no row {row}")
 
-    monkeypatch.setattr(rates, "_compute", fail)
+    monkeypatch.setattr(rates._filler, "compute", fail)
     policy = sb.OSSB().start(known, seed=1)
     with pytest.raises(ArithmeticError, match="could not be solved"):
         policy.pull()

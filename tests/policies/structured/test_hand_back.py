@@ -8,20 +8,28 @@ import weakref
 import numpy as np
 
 import structuredbandits as sb
-from structuredbandits.policies.structured.hand_back import RowsOnDemand
+from structuredbandits._compiled import kernel
+from structuredbandits.policies.structured.hand_back import RowsOnDemand, call_python
 
 
-def test_the_table_keeps_its_owner_and_nothing_else_does() -> None:
-    owner = RowsOnDemand(3, 2, lambda row: np.array([row, 2.0 * row]))
-    watched, rows = weakref.ref(owner), owner.rows
-    del owner
+@kernel
+def ask(address: int, row: int) -> None:
+    """Call the function at an address, as policies do."""
+    call_python(address, row)
+
+
+def test_the_table_keeps_what_is_called_and_nothing_else_does() -> None:
+    def compute(row: int) -> np.ndarray:
+        return np.array([row, 2.0 * row])
+
+    watched, rows = weakref.ref(compute), RowsOnDemand(3, 2, compute).rows
+    del compute
     gc.collect()
-    kept = watched()
-    assert kept is not None
-    kept.fill(2)
+    assert watched() is not None
+    ask(rows.address, 2)
     assert rows.values.tolist() == [[0.0, 0.0], [0.0, 0.0], [2.0, 4.0]]
     assert rows.filled.tolist() == [False, False, True]
-    del rows, kept
+    del rows
     gc.collect()
     assert watched() is None
 

@@ -34,8 +34,28 @@ class _Keeper:
         self._kept = table, kept
 
 
+class _Filler:
+    """What is called. It must not know the keeper: arrays are invisible to Python's collector."""
+
+    def __init__(self, table: np.ndarray, compute: Callable[[int], np.ndarray]) -> None:
+        self.table, self.compute = table, compute
+        self.filled = np.zeros(len(table), dtype=np.bool_)
+        self.problem: Exception | None = None
+
+    def fill(self, row: int) -> None:
+        if not self.filled[row]:
+            self.table[row] = self.compute(row)
+            self.filled[row] = True
+
+    def called(self, row: int) -> None:
+        try:
+            self.fill(row)
+        except Exception as problem:  # it cannot pass through compiled code
+            self.problem = problem
+
+
 class RowsOnDemand:
-    """Owner of a table whose rows are computed when a kernel first asks for them.
+    """A table whose rows are computed when a kernel first asks for them.
 
     Parameters
     ----------
@@ -53,27 +73,22 @@ class RowsOnDemand:
     """
 
     def __init__(self, n_rows: int, n_columns: int, compute: Callable[[int], np.ndarray]) -> None:
-        self._compute = compute
-        #: What went wrong in the latest computation; a kernel cannot carry an exception through.
-        self.problem: Exception | None = None
-        callback = _CALLBACK(self._called)
+        self._filler = _Filler(np.zeros((n_rows, n_columns)), compute)
+        callback = _CALLBACK(self._filler.called)
         address = ctypes.cast(callback, ctypes.c_void_p).value
         assert address is not None
         # Whoever has the rows has only the address: the table keeps the function alive for them.
-        values = np.asarray(_Keeper(np.zeros((n_rows, n_columns)), callback))
-        self.rows = Rows(values, np.zeros(n_rows, dtype=np.bool_), address)
+        values = np.asarray(_Keeper(self._filler.table, callback))
+        self.rows = Rows(values, self._filler.filled, address)
+
+    @property
+    def problem(self) -> Exception | None:
+        """What went wrong in the latest call; a kernel cannot carry an exception through."""
+        return self._filler.problem
 
     def fill(self, row: int) -> None:
         """Compute a row, if that was not done before."""
-        if not self.rows.filled[row]:
-            self.rows.values[row] = self._compute(row)
-            self.rows.filled[row] = True
-
-    def _called(self, row: int) -> None:
-        try:
-            self.fill(row)
-        except Exception as problem:  # it cannot pass through compiled code
-            self.problem = problem
+        self._filler.fill(row)
 
 
 def _call(typing_context: Any, address: Any, row: Any) -> Any:
