@@ -113,6 +113,15 @@ def test_a_long_batch_is_sent_in_parts(both, script):
     assert len(service.requests) == 3
 
 
+def test_a_part_that_fails_does_not_lose_the_others(both, script):
+    refused = httpx.Response(422, json={"error": {"code": "invalid", "message": "No."}})
+    good = httpx.Response(200, json={"decisions": [DECISION] * 500})
+    made = both.run(script(good, refused), "decide_many", "e", [f"s{n}" for n in range(502)])
+    assert [type(one) for one in made] == [Decision] * 500 + [errors.Refused] * 2
+    with pytest.raises(errors.Refused):
+        both.run(script(refused), "decide_many", "e", [f"s{n}" for n in range(502)])
+
+
 def test_a_decision_that_is_not_stored_takes_no_reward(both, script):
     prior = {**DECISION, "id": None, "round": None, "stored": False}
     service = script(httpx.Response(201, json=prior))

@@ -164,6 +164,12 @@ class AsyncClient:
         """Look at what the console shows of an experiment."""
         return await self.send(calls.summary(id))
 
+    async def events(
+        self, experiment: str, *, limit: int = 1000, after: str | None = None
+    ) -> Page[dict[str, Any]]:
+        """Get some settled decisions, those behind ``after``, as ``evaluate`` reads them."""
+        return await self.send(calls.events(experiment, limit, after))
+
     # --- subjects --------------------------------------------------------------------------------
 
     async def create_subject(self, experiment: str, subject: str | None = None) -> Subject:
@@ -223,14 +229,16 @@ class AsyncClient:
         Returns
         -------
         list
-            For each subject its decision, or the error that kept it from having one. An error is
-            raised only if a whole call fails; calls hold up to 500 subjects.
+            For each subject its decision, or the error that kept it from having one. Up to 500
+            subjects go into one request; an error is raised only if all requests failed.
         """
-        outcomes: list[Decision | ServiceError] = []
-        for call in calls.decide_many(experiment, subjects, arms):
-            part = await self.send(call)
-            outcomes.extend(part)
-        return outcomes
+        outcomes = calls.Outcomes[Decision]()
+        for call, count in calls.decide_many(experiment, subjects, arms):
+            try:
+                outcomes.add(await self.send(call))
+            except ServiceError as error:
+                outcomes.lose(error, count)
+        return outcomes.all()
 
     async def reward(self, decision: Decision | str, value: float) -> Reward:
         """Tell the reward of a decision; it counts once however often it is told."""
@@ -246,11 +254,13 @@ class AsyncClient:
         list
             For each pair what became of it, or the error that kept it from being counted.
         """
-        outcomes: list[Reward | ServiceError] = []
-        for call in calls.reward_many(rewards):
-            part = await self.send(call)
-            outcomes.extend(part)
-        return outcomes
+        outcomes = calls.Outcomes[Reward]()
+        for call, count in calls.reward_many(rewards):
+            try:
+                outcomes.add(await self.send(call))
+            except ServiceError as error:
+                outcomes.lose(error, count)
+        return outcomes.all()
 
     async def correct(self, decision: Decision | str, value: float, *, reason: str) -> Correction:
         """Replace a wrong reward; needs the admin scope, and who did it and why is kept."""

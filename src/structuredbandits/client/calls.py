@@ -6,6 +6,7 @@ Both clients send these same descriptions, so they cannot drift apart; nothing h
 from __future__ import annotations
 
 import base64
+import json
 import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -49,6 +50,8 @@ class Call(Generic[Result]):
     repeatable
         Whether sending it twice has the effect of sending it once. If not, it is sent again only
         where the first one certainly did nothing.
+    header
+        A header of the answer that `read` needs too: it then gets a pair, body and header.
     """
 
     method: str
@@ -58,6 +61,11 @@ class Call(Generic[Result]):
     query: Mapping[str, str | int] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     repeatable: bool = True
+    header: str | None = None
+
+
+#: A call that is a part of a batch, and how many items it has.
+Part = tuple[Call[list[Kind | ServiceError]], int]
 
 
 def new_key() -> str:
@@ -113,6 +121,47 @@ def outcomes_of(kind: type[Kind], name: str) -> Callable[[Any], list[Kind | Serv
         ]
 
     return read
+
+
+def parts_of(
+    path: str, kind: type[Kind], name: str, items: list[dict[str, Any]]
+) -> list[Part[Kind]]:
+    """Cut a batch into calls of bounded size."""
+    read = outcomes_of(kind, name)
+    cuts = [items[first : first + BATCH] for first in range(0, len(items), BATCH)]
+    return [(Call("POST", path, read, body={name: cut}), len(cut)) for cut in cuts]
+
+
+class Outcomes(Generic[Kind]):
+    """Gathers what became of the items of a batch, part by part."""
+
+    def __init__(self) -> None:
+        self.items: list[Kind | ServiceError] = []
+        self._lost: list[ServiceError] = []
+        self._parts = 0
+
+    def add(self, part: list[Kind | ServiceError]) -> None:
+        """Take the answer of a part."""
+        self._parts += 1
+        self.items.extend(part)
+
+    def lose(self, error: ServiceError, count: int) -> None:
+        """Take note of a part that failed as a whole: what the others did must not be lost."""
+        self._parts += 1
+        self._lost.append(error)
+        self.items.extend([error] * count)
+
+    def all(self) -> list[Kind | ServiceError]:
+        """An outcome for each item.
+
+        Raises
+        ------
+        ServiceError
+            If every part failed.
+        """
+        if self._lost and len(self._lost) == self._parts:
+            raise self._lost[0]
+        return self.items
 
 
 def page_of(kind: type[Kind], name: str) -> Callable[[Any], Page[Kind]]:
@@ -224,6 +273,20 @@ def summary(id: str) -> Call[Any]:
     return Call("GET", path_of("experiments", id, "summary"), as_read)
 
 
+def events(id: str, limit: int, after: str | None) -> Call[Page[dict[str, Any]]]:
+    """Some settled decisions in the order in which their rewards counted."""
+    query: dict[str, str | int] = {"limit": limit, "format": "jsonl"}
+    if after is not None:
+        query["after"] = after
+
+    def read(answer: tuple[Any, str | None]) -> Page[dict[str, Any]]:
+        lines, cursor = answer
+        return Page([json.loads(line) for line in str(lines).splitlines()], cursor)
+
+    path = path_of("experiments", id, "events")
+    return Call("GET", path, read, query=query, header="Next-Cursor")
+
+
 # --- subjects ------------------------------------------------------------------------------------
 
 
@@ -272,16 +335,12 @@ def decide(id: str, subject: str, arms: Iterable[str] | None, key: str | None) -
 
 def decide_many(
     id: str, subjects: Iterable[str], arms: Iterable[str] | None
-) -> list[Call[list[Decision | ServiceError]]]:
+) -> list[Part[Decision]]:
     """Decisions for many subjects, each with its own key, in calls of bounded size."""
     allowed = {} if arms is None else {"arms": list(arms)}
     wanted = [{"subject": one, "key": new_key(), **allowed} for one in subjects]
     path = path_of("experiments", id, "decisions", "batch")
-    read = outcomes_of(Decision, "decisions")
-    return [
-        Call("POST", path, read, body={"decisions": wanted[first : first + BATCH]})
-        for first in range(0, len(wanted), BATCH)
-    ]
+    return parts_of(path, Decision, "decisions", wanted)
 
 
 def reward(decision: Decision | str, value: float) -> Call[Reward]:
@@ -292,17 +351,13 @@ def reward(decision: Decision | str, value: float) -> Call[Reward]:
 
 def reward_many(
     rewards: Iterable[tuple[Decision | str, float]],
-) -> list[Call[list[Reward | ServiceError]]]:
+) -> list[Part[Reward]]:
     """Rewards of many decisions, in calls of bounded size."""
     items = [
         {"decision": decision_id(decision), "reward": reward_value(value)}
         for decision, value in rewards
     ]
-    read = outcomes_of(Reward, "rewards")
-    return [
-        Call("POST", path_of("rewards"), read, body={"rewards": items[first : first + BATCH]})
-        for first in range(0, len(items), BATCH)
-    ]
+    return parts_of(path_of("rewards"), Reward, "rewards", items)
 
 
 def correct(decision: Decision | str, value: float, reason: str) -> Call[Correction]:

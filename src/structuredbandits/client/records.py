@@ -203,7 +203,8 @@ class Page(Generic[Item]):
     items
         In their order.
     next
-        Give it as ``after`` to get the items behind these; None at the end.
+        Give it as ``after`` to get the items behind these; None at the end of a list. A log has no
+        end: the same place is asked again for what is new.
     """
 
     items: list[Item]

@@ -150,7 +150,8 @@ def result_of(call: Call[Result], response: httpx.Response) -> Result:
         If it is not what the service would have said.
     """
     try:
-        return call.read(decoded(response))
+        body = decoded(response)
+        return call.read(body if call.header is None else (body, response.headers[call.header]))
     except ServiceError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError):
