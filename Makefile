@@ -4,6 +4,7 @@
 #   make demo    simulate the main example and draw it
 #   make test    style, types, layers and all tests
 #   make bench   the speed table
+#   make bench-service  how fast the service answers, driven by wrk (five minutes)
 #   make docs    the documentation site, in site/
 #   make lock    write the lock files anew from pyproject.toml
 #   make clean   remove .venv and everything that these commands made
@@ -12,7 +13,7 @@
 .NOTPARALLEL:
 .SECONDARY:
 .DEFAULT_GOAL := help
-.PHONY: help demo test style types layers pytest bench docs lock clean
+.PHONY: help demo test style types layers pytest bench bench-service docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -94,6 +95,10 @@ pytest: $(VENV)/.test-package
 
 bench: $(VENV)/.test-package
 	@$(BIN)/python -m benchmarks
+
+# wrk is installed from Debian's packages if it is missing and that is possible.
+bench-service: $(VENV)/.test-package
+	@$(BIN)/python -m benchmarks.service
 
 docs: $(VENV)/.test-package
 	@$(BIN)/python -m mkdocs build --quiet --strict
