@@ -30,6 +30,11 @@ PROMISES = {
     "river_inside.py": [r"River's UCB alone: \d+\ninside Algorithm-C: \d+"],
     "river_evaluate.py": [r"ucb    \d\.\d\d a round\nucb-c  \d\.\d\d a round"],
     "mabwiser_inside.py": [r"pulls: \{'1': \d+, '2': \d{3}, '3': \d+\}", r"worth pulling: \(.*'2'"],
+    "smpybandits_inside.py": [
+        r"pulls: \{'1': \d+, '2': \d{3}, '3': \d+\}",
+        r"worth pulling: \(.*'2'",
+    ],
+    "gymnasium_episodes.py": [r"ucb    \d+ regret in .*\nucb-c  \d+ regret in"],
     "find_the_best.py": [r"track    names arm 3 after +\d+ rewards\nlucb     names arm 3 after"],
 }
 
@@ -47,7 +52,17 @@ def own_structure_story(printed: str) -> None:
     assert all(int(structured) < int(plain) for plain, structured in rows)
 
 
-STORIES = {"own_policy.py": own_policy_story, "own_structure.py": own_structure_story}
+def gymnasium_story(printed: str) -> None:
+    """It helps whatever θ is drawn, on average."""
+    plain, structured = map(int, re.findall(r"^\S+ +(\d+) regret", printed, flags=re.MULTILINE))
+    assert structured < plain
+
+
+STORIES = {
+    "own_policy.py": own_policy_story,
+    "own_structure.py": own_structure_story,
+    "gymnasium_episodes.py": gymnasium_story,
+}
 
 
 def test_every_promise_is_of_an_example() -> None:

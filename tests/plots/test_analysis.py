@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.patches import StepPatch
 
-from structuredbandits.plots import competitive_plot, regions_plot, save, style
+from structuredbandits.errors import InvalidInput
+from structuredbandits.plots import best_plot, competitive_plot, regions_plot, save, style
 from structuredbandits.plots.analysis import shade_of
 from structuredbandits.problems import load_structure
 from structuredbandits.structure import Box, Interval, Structure
@@ -125,3 +126,16 @@ def test_thousands_of_regions_can_be_drawn(tmp_path: Path) -> None:
     second = save(competitive_plot(table), tmp_path / "counts.png")
     assert first.stat().st_size > 10_000
     assert second.stat().st_size > 10_000
+
+
+def test_the_colour_behind_the_curves_is_that_of_the_best_arm() -> None:
+    drawn = best_plot(analyze(load_structure("three-arms")))
+    (axes,) = drawn.axes
+    said = [text.get_text() for text in axes.texts if "is best" in text.get_text()]
+    assert said == ["arm 2 is best", "arm 3 is best", "arm 1 is best"]
+    shades = [to_hex(patch.get_facecolor()) for patch in axes.patches]
+    # The region of arm 1 is in two parts, since the number of competitive arms changes in it.
+    wanted = [style.shaded(style.arm_look(k).colour, 0.8) for k in (1, 2, 0, 0)]
+    assert shades == wanted
+    with pytest.raises(InvalidInput, match="regions_plot"):
+        best_plot(analyze(load_structure("plane", points=5)))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,13 +13,13 @@ from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
 import structuredbandits as sb
-from structuredbandits.plots import colour_of, regret_plot, save
+from structuredbandits.plots import colour_of, regret_grid_plot, regret_plot, save, style
 
 POLICIES = ("ucb", "ucb-s", "ucb-c", "ts", "ts-c")
 
@@ -116,7 +117,8 @@ def test_a_policy_has_its_colour_in_every_panel_and_picture() -> None:
         for line in axes.lines:
             assert to_hex(line.get_color()) == colour_of(str(line.get_label())).lower()
         for name in names_in(axes):
-            assert to_hex(name.get_color()) == colour_of(name.get_text()).lower()
+            wanted = style.readable(colour_of(name.get_text())).lower()
+            assert to_hex(name.get_color()) == wanted
 
 
 @settings(max_examples=25)
@@ -198,3 +200,49 @@ def test_no_window_and_no_global_state(tmp_path: Path) -> None:
     )
     assert done.stdout.strip() == "False"
     assert (tmp_path / "picture.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize("problem", ["made-up", "a problem with a name that is rather long"])
+@pytest.mark.parametrize("panels", [1, 2, 3])
+def test_the_heading_is_never_cut(panels: int, problem: str) -> None:
+    thetas = tuple(0.5 + place for place in range(panels))
+    results = replace(made_up(np.ones((5, panels)), thetas=thetas), problem=problem)
+    drawn = regret_plot(results)
+    canvas = drawn.canvas
+    assert isinstance(canvas, FigureCanvasAgg)
+    (heading,) = drawn.texts
+    box = heading.get_window_extent(canvas.get_renderer())
+    assert box.x0 >= 0
+    assert box.x1 <= drawn.bbox.x1
+    titles = [text for text in drawn.axes[0].get_children() if isinstance(text, Text)]
+    highest = max(text.get_window_extent(canvas.get_renderer()).y1 for text in titles)
+    assert highest <= box.y0
+
+
+def test_rows_of_results_share_one_picture() -> None:
+    thetas = (0.5, 1.5, 2.6)
+    rows = {
+        "first": made_up(np.ones((2, 3)), policies=("ucb", "ucb-c"), thetas=thetas),
+        "second": made_up(np.full((3, 3), 2.0), policies=("ts", "ts-c", "ts-cj"), thetas=thetas),
+    }
+    drawn = regret_grid_plot(rows)
+    assert len(drawn.axes) == 6
+    titles = [axes.get_title(loc="left") for axes in drawn.axes]
+    assert titles[0] == "first, θ = 0.5"
+    assert titles[5] == "second, θ = 2.6"
+    assert [len(axes.lines) for axes in drawn.axes] == [2, 2, 2, 3, 3, 3]
+    assert [axes.get_xlabel() for axes in drawn.axes] == ["", "", "", *["round"] * 3]
+    assert "5 policies" in drawn.texts[0].get_text()
+    with pytest.raises(sb.InvalidInput, match="different θ"):
+        regret_grid_plot(rows | {"third": made_up(np.ones((5, 1)))})
+
+
+@pytest.mark.parametrize("policy", sb.policy_names())
+def test_every_name_stands_out_from_the_paper(policy: str) -> None:
+    """The contrast that accessibility guidelines ask for in large letters is 3."""
+    red, green, blue = to_rgb(style.readable(colour_of(policy)))
+    light = [
+        v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (red, green, blue)
+    ]
+    luminance = 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]
+    assert 1.05 / (luminance + 0.05) >= 3.5

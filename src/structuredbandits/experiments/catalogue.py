@@ -1,16 +1,22 @@
-"""All experiments by id, in the order of the paper."""
+"""All experiments by id, in the order of the paper; then two beyond it."""
 
 from __future__ import annotations
 
 from structuredbandits.errors import InvalidInput, suggestion
-from structuredbandits.experiments import figures, illustrations, movielens
+from structuredbandits.experiments import (
+    figures,
+    illustrations,
+    movielens,
+    movielens_all,
+    robustness,
+)
 from structuredbandits.experiments.experiment import Experiment
 
 _ALL = (
     Experiment(
         "setup",
         "Reward functions of the running example",
-        "Three arms whose mean rewards depend on one hidden θ.",
+        "Three arms whose mean rewards depend on one hidden θ, over the colour of the best arm.",
         0,
         0,
         illustrations.setup,
@@ -18,7 +24,8 @@ _ALL = (
     Experiment(
         "steps",
         "The three steps of Algorithm-C in one round of a real run",
-        "Each arm allows some θ (grey); all allow those in green; some arms are best there.",
+        "The interval around an arm's mean (its colour, dotted line) allows some θ (grey). Those "
+        "that all arms allow are green; only arms that are the best for one of them compete.",
         0,
         0,
         illustrations.steps,
@@ -26,7 +33,7 @@ _ALL = (
     Experiment(
         "c-of-theta",
         "How many arms compete depends on θ*",
-        "Regions shaded by C(θ*): grey 1, yellow 2, white 3.",
+        "Regions shaded by the number C(θ*) of competitive arms: grey 1, yellow 2, white 3.",
         0,
         0,
         illustrations.c_of_theta,
@@ -34,7 +41,8 @@ _ALL = (
     Experiment(
         "three-arms",
         "Algorithm-C against its base, for three families",
-        "Regret at θ* = 0.5, 1.5 and 2.6, where one, two and three arms compete.",
+        "Regret at θ* = 0.5, 1.5 and 2.6, where one, two and three arms compete. Dashed lines know "
+        "nothing of the structure.",
         100,
         50_000 * 3 * 7,
         figures.three_arms,
@@ -50,15 +58,17 @@ _ALL = (
     Experiment(
         "linear",
         "Linear rewards",
-        "UCB-C and TS-C beside algorithms made for linear rewards.",
+        "UCB-C and TS-C beside two algorithms that are made for linear rewards, GLM-UCB and OFUL.",
         100,
-        50_000 * 2 * 5 * 4,
+        50_000 * 2 * 5,
         figures.linear,
+        weight=4.0,
     ),
     Experiment(
         "plane",
         "A vector θ with rewards that are not linear",
-        "Two values of θ*, with one and three competitive arms.",
+        "Two values of θ*, with one and three competitive arms. Where all compete there is little "
+        "to gain; single runs in which Thompson sampling is misled for long make its band wide.",
         100,
         50_000 * 2 * 4,
         figures.plane,
@@ -74,7 +84,8 @@ _ALL = (
     Experiment(
         "informative",
         "Pulling an arm for what it tells",
-        "Arm 3 is never the best, but tells on which side of 3 θ* lies.",
+        "Arm 3 is never the best, but its mean tells on which side of 3 θ* lies. With a chance "
+        "that falls with t the policies -kl, -entropy and -random pull an arm for what it tells.",
         100,
         50_000 * 11 * 2,
         figures.informative,
@@ -84,21 +95,24 @@ _ALL = (
         "Beta Thompson sampling on two arms",
         "Rewards of 0 and 1, with one and two competitive arms.",
         100,
-        50_000 * 2 * 4 * 3,
+        50_000 * 2 * 4,
         figures.bernoulli,
+        weight=3.0,
     ),
     Experiment(
         "movielens",
         "Ratings of anonymous users",
-        "The paper's four segments, and the spread over all of them.",
+        "Four kinds of visitors that the paper shows, and all of them: a dot is a kind. Means are "
+        "learned from one half of the ratings, rewards come from the other.",
         100,
-        5_000 * 5 * 10 * 2,
+        5_000 * 5 * (4 + 22),
         movielens.movielens,
+        weight=2.0,
     ),
     Experiment(
         "movielens-c",
         "How many genres compete for each segment",
-        "C exactly, and within some ε.",
+        "C exactly, and C_ε: arms that are the best somewhere within ε of the best arm's mean.",
         0,
         0,
         illustrations.movielens_c,
@@ -106,7 +120,7 @@ _ALL = (
     Experiment(
         "movielens-functions",
         "The learned map from segments to mean ratings",
-        "A column a segment, a row a genre.",
+        "A column a kind of visitors, a row a genre, a dot on the best genre of each.",
         0,
         0,
         illustrations.movielens_functions,
@@ -116,15 +130,36 @@ _ALL = (
         "Informative pulls on the learned map",
         "They change little here.",
         100,
-        5_000 * 4 * 4 * 2,
+        5_000 * 4 * 4,
         movielens.movielens_informative,
+        weight=2.0,
+    ),
+    Experiment(
+        "movielens-all",
+        "All kinds of visitors, five splits of the ratings, and policies that doubt the map",
+        "Beyond the paper: regret as a share of Thompson sampling's, a dot a kind of visitors. The "
+        "hierarchical policies know how uncertain each learned mean is.",
+        2,
+        5 * 108 * 5_000 * 14,
+        movielens_all.movielens_all,
+        weight=24.0,
+    ),
+    Experiment(
+        "robustness",
+        "What a wrong map costs",
+        "Beyond the paper: every mean of the map is off by 0 to 4 standard errors, or the map "
+        "hides the best arm (adversarial).",
+        10,
+        6 * 30 * 5_000 * 9,
+        robustness.robustness,
+        weight=14.0,
     ),
 )
 _BY_ID = {experiment.id: experiment for experiment in _ALL}
 
 
 def experiment_ids() -> tuple[str, ...]:
-    """The ids of all experiments, in the order of the paper.
+    """The ids of all experiments, in the order of the paper; then those beyond it.
 
     Examples
     --------

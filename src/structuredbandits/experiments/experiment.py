@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from structuredbandits.simulation import Results
 
 
+PAPER, HERE = "paper", "here"
+
+
 class Claim(NamedTuple):
-    """Something that the paper says, and whether it came out here."""
+    """Something that is said, whether it came out here, and the number that decides."""
 
     text: str
     held: bool
     statistic: str
+    of: str = PAPER
+    """Who says it: the paper, or this library beyond it."""
 
 
 class Request(NamedTuple):
@@ -49,6 +54,8 @@ class Experiment:
         Runs in the paper's setting; 0 if nothing is simulated.
     rounds
         Rounds of all its simulations with one run each, for the progress bar.
+    weight
+        How long one of them takes, compared with a round of a simple policy on three arms.
     work
         From a request to an outcome.
     """
@@ -59,6 +66,7 @@ class Experiment:
     runs: int
     rounds: int
     work: Callable[[Request], Outcome]
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)

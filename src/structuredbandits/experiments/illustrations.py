@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from structuredbandits.experiments.experiment import Claim, Outcome, Request
-from structuredbandits.plots import competitive_plot, regions_plot, structure_plot
+from structuredbandits.experiments.experiment import HERE, Claim, Outcome, Request
+from structuredbandits.plots import best_plot, competitive_plot, regions_plot, structure_plot
 from structuredbandits.plots.steps import Step, steps_plot
 from structuredbandits.policies.registry import make_policy
 from structuredbandits.problems import load_problem
@@ -26,7 +26,8 @@ def setup(request: Request) -> Outcome:
         }
     )
     claim = Claim("arm 2 is the best at θ* = 3", report.optimal_arm == "2", "computed exactly")
-    return Outcome({"functions": structure_plot(structure)}, table, (claim,), {"problem": "setup"})
+    figures = {"functions": best_plot(analyze(structure))}
+    return Outcome(figures, table, (claim,), {"problem": "setup"})
 
 
 def c_of_theta(request: Request) -> Outcome:
@@ -96,6 +97,7 @@ def steps(request: Request) -> Outcome:
             "the true θ* = 3 is in the set",
             inside,
             f"{int(step.plausible.sum())} of {structure.n_parameters} θ are plausible",
+            HERE,
         ),
     )
     settings = {"problem": "setup", "theta": "3", "round": _STEP_ROUND, "seed": request.seed}
@@ -115,8 +117,14 @@ def movielens_c(request: Request) -> Outcome:
         Claim(
             "C(θ*) of the four segments is 6, 6, 3 and 1",
             exact == [6, 6, 3, 1],
-            f"exact C is {exact}: on a learned map no two means are equal; the published values "
-            f"need an ε > 0 (C_ε for ε = {radii[1]} is {within})",
+            f"exact C is {_listed(exact)}: on a learned map few means are equal, so the published "
+            f"values need an ε > 0 (C_ε for ε = {radii[1]} is {_listed(within)})",
+        ),
+        Claim(
+            "C(θ*) ranges from 1 to 9",
+            (int(table.C.min()), int(table.C.max())) == (1, 9),
+            f"exactly from {table.C.min()} to {table.C.max()}; "
+            + "; ".join(f"for ε = {r:g} to {table.C_epsilon(r).max()}" for r in radii),
         ),
         Claim(
             "C(θ*) is smaller than the number of genres everywhere",
@@ -126,6 +134,10 @@ def movielens_c(request: Request) -> Outcome:
     )
     settings = {"problem": "movielens", "epsilon": list(radii)}
     return Outcome({"C": competitive_plot(table)}, table.to_frame(), claims, settings)
+
+
+def _listed(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def movielens_functions(request: Request) -> Outcome:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from structuredbandits.experiments.experiment import Claim, Outcome, Request
+from structuredbandits.experiments.experiment import HERE, Claim, Outcome, Request
 from structuredbandits.plots import style
 from structuredbandits.policies.structured.hierarchical_model import reward_variance
 from structuredbandits.problems import Problem, load_problem
@@ -143,7 +143,7 @@ def claims(table: pd.DataFrame) -> tuple[Claim, ...]:
 
     def at_most(column: str, limit: float, text: str) -> Claim:
         value = float(table[column].to_numpy(dtype=float)[best.to_numpy()][0])
-        return Claim(f"{BEST} has {text}", value <= limit, f"{value:.2f} (at most {limit:g})")
+        return Claim(f"{BEST} has {text}", value <= limit, f"{value:.2f} (at most {limit:g})", HERE)
 
     return (
         at_most("of_ts", 0.25, "at most a quarter of the mean regret of ts"),
@@ -170,6 +170,7 @@ def spread_figure(rows: pd.DataFrame) -> Figure:
         axes.plot([np.median(values)] * 2, [row - 0.33, row + 0.33], color=style.INK, linewidth=2)
     axes.axvline(1.0, color=style.INK, linewidth=0.8, linestyle=":")
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set_yticks(range(len(order)), list(order))
     axes.set_xlabel("regret as a share of ts's, one dot a segment, bar = median")
     return drawn

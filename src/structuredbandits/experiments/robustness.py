@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from structuredbandits.environments import Gaussian
-from structuredbandits.experiments.experiment import Claim, Outcome, Request
+from structuredbandits.experiments.experiment import HERE, Claim, Outcome, Request
 from structuredbandits.plots import style
+from structuredbandits.plots.structure import name_curves
 from structuredbandits.structure import Structure
 
 if TYPE_CHECKING:
@@ -134,35 +135,53 @@ def claims(table: pd.DataFrame) -> tuple[Claim, ...]:
             "hierarchical-index beats ts on maps that are off by up to 2 standard errors",
             max(inside) < 1.0,
             f"{max(inside):.2f} of ts's regret at most",
+            HERE,
         ),
         Claim(
             "forced pulls and refutation bound the damage of a map that lies",
             guarded < 0.5 * lied,
             f"{guarded:.1f} of ts's regret in place of {lied:.1f}",
+            HERE,
         ),
     )
 
 
 def robustness_figure(table: pd.DataFrame) -> Figure:
-    """Regret as a share of ts's against the error of the map, a line a policy."""
-    errors = list(dict.fromkeys(table["error"]))
-    drawn = style.figure(8.4, 4.6)
-    axes = drawn.add_axes((0.1, 0.13, 0.55, 0.8))
+    """Regret as a share of ts's against the error of the map, a line a policy; then the lie."""
+    errors = [error for error in dict.fromkeys(table["error"]) if error != ADVERSARIAL]
+    drawn = style.figure(9.2, 4.8)
+    lines = drawn.add_axes((0.09, 0.13, 0.46, 0.8))
+    lie = drawn.add_axes((0.58, 0.13, 0.09, 0.8), sharey=lines)
+    ends = []
     for policy, rows in table.groupby("policy", sort=False):
         look = style.look_of(str(policy))
-        axes.plot(
+        # Logarithms are drawn as plain numbers, so that names find their places.
+        shares = rows.set_index("error")["of_ts"].map(np.log10)
+        lines.plot(
             range(len(errors)),
-            rows["of_ts"],
+            shares[errors],
             color=look.colour,
             linestyle=look.line,
             linewidth=style.LINE_WIDTH,
             marker="o",
             markersize=4,
-            label=str(policy),
         )
-    axes.set_yscale("log")
-    axes.set_xticks(range(len(errors)), errors)
-    axes.set_xlabel("error of every mean of the map")
-    axes.set_ylabel("regret as a share of ts's")
-    axes.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
+        lie.plot([0], [shares[ADVERSARIAL]], "o", color=look.colour, markersize=7)
+        ends.append((str(policy), look.colour, float(shares[ADVERSARIAL])))
+    ticks = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0]
+    low, high = np.log10(table["of_ts"].min()) - 0.08, np.log10(table["of_ts"].max()) + 0.08
+    lines.set_ylim(low, high)
+    lines.set_yticks(
+        [float(np.log10(tick)) for tick in ticks if low <= np.log10(tick) <= high],
+        [f"{tick:g}" for tick in ticks if low <= np.log10(tick) <= high],
+    )
+    for axes in (lines, lie):
+        axes.axhline(0.0, color=style.PALE, linewidth=1.0, zorder=0)
+    lines.set_xticks(range(len(errors)), errors)
+    lines.set_xlabel("error of every mean of the map")
+    lines.set_ylabel("regret as a share of ts's")
+    lie.set_xticks([0], [ADVERSARIAL])
+    lie.tick_params(axis="y", left=False, labelleft=False)
+    lie.spines["left"].set_visible(False)
+    name_curves(lie, ends)
     return drawn

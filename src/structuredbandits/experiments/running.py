@@ -15,7 +15,7 @@ from structuredbandits.experiments.catalogue import load_experiment
 from structuredbandits.experiments.experiment import Claim, Experiment, Outcome, Request
 from structuredbandits.plots import save
 from structuredbandits.simulation import Results, simulate
-from structuredbandits.simulation.progress import Mode, Reporter, Silence, reporting
+from structuredbandits.simulation.progress import Mode, Reporter, reporting
 
 FORMATS = ("png", "svg", "pdf")
 _DRAWING_COST = 2_000_000  # rounds that take about as long as a picture
@@ -52,12 +52,13 @@ def run(
     """
     experiment = load_experiment(id)
     with reporting(progress, experiment.id, cost(experiment, runs)) as reporter:
-        return _work(experiment, runs, seed, n_jobs, reporter)
+        return _work(experiment, runs, seed, n_jobs, _Share(reporter, experiment, runs))
 
 
 def cost(experiment: Experiment, runs: int | None) -> int:
-    """How long an experiment takes, in rounds."""
-    return experiment.rounds * _runs(experiment, runs) + _DRAWING_COST
+    """How long an experiment takes, in rounds of a simple policy."""
+    rounds = experiment.rounds * _runs(experiment, runs)
+    return int(experiment.weight * rounds) + _DRAWING_COST
 
 
 def _runs(experiment: Experiment, runs: int | None) -> int:
@@ -67,17 +68,17 @@ def _runs(experiment: Experiment, runs: int | None) -> int:
 
 
 def _work(
-    experiment: Experiment, runs: int | None, seed: int, n_jobs: int, reporter: Reporter
+    experiment: Experiment, runs: int | None, seed: int, n_jobs: int, share: _Share
 ) -> Outcome:
     def simulate_and_tell(*arguments: Any, **options: Any) -> Results:
         results = simulate(*arguments, **options)
         rounds = len(results.policies) * len(results.thetas) * results.runs * results.horizon
-        reporter.advance(rounds)
+        share.advance(rounds)
         return results
 
     request = Request(_runs(experiment, runs), seed, n_jobs, simulate_and_tell)
     outcome = experiment.work(request)
-    reporter.advance(_DRAWING_COST)
+    share.finish()
     return outcome
 
 
@@ -118,7 +119,9 @@ def reproduce(
             key = _key(experiment, runs, seed, picture_format)
             found = _read(experiment, place, key)
             if found is None:
-                outcome = _work(experiment, runs, seed, n_jobs, _Limited(reporter, experiment))
+                reporter.note(f"{experiment.id}: {experiment.title}")
+                share = _Share(reporter, experiment, runs)
+                outcome = _work(experiment, runs, seed, n_jobs, share)
                 found = _write(experiment, place, key, outcome, runs, seed, picture_format)
             else:
                 reporter.advance(cost(experiment, runs))
@@ -126,16 +129,23 @@ def reproduce(
     return kept
 
 
-class _Limited(Silence):
-    """Passes progress on, and names the experiment once."""
+class _Share:
+    """The share of all progress that is one experiment's: never more, and all of it at its end."""
 
-    def __init__(self, reporter: Reporter, experiment: Experiment) -> None:
-        self._reporter = reporter
-        reporter.note(f"{experiment.id}: {experiment.title}")
+    def __init__(self, reporter: Reporter, experiment: Experiment, runs: int | None) -> None:
+        self._reporter, self._weight = reporter, experiment.weight
+        self._left = cost(experiment, runs)
 
-    def advance(self, steps: int = 1) -> None:
-        """So many steps more are done."""
+    def advance(self, rounds: int) -> None:
+        """So many rounds more are simulated."""
+        steps = min(int(self._weight * rounds), self._left)
+        self._left -= steps
         self._reporter.advance(steps)
+
+    def finish(self) -> None:
+        """Pictures are drawn, too."""
+        self._reporter.advance(self._left)
+        self._left = 0
 
 
 def _key(experiment: Experiment, runs: int | None, seed: int, picture_format: str) -> str:

@@ -6,11 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from structuredbandits.experiments.experiment import Claim, Outcome, Request
+from structuredbandits.experiments.experiment import PAPER, Claim, Outcome, Request
 from structuredbandits.plots import regions_plot, regret_plot
 from structuredbandits.problems import Problem
 from structuredbandits.simulation import Results
 from structuredbandits.structure import Structure
+from structuredbandits.structure.theta import show_theta
 from structuredbandits.theory import analyze
 
 
@@ -42,13 +43,16 @@ def settings_of(results: Results, **more: Any) -> dict[str, Any]:
     }
 
 
-def counts_of(structure: Structure, results: Results) -> list[Claim]:
-    """C at every θ* that was tried, as notes for the reader."""
+def counts_of(structure: Structure, results: Results, said: list[int], of: str = PAPER) -> Claim:
+    """The number of competitive arms at every θ* that was tried is what is said of it."""
     found = [analyze(structure, theta=theta).C for theta in results.thetas]
-    pairs = ", ".join(
-        f"C({theta}) = {count}" for theta, count in zip(results.thetas, found, strict=True)
+    pairs = zip(results.thetas, said, strict=True)
+    return Claim(
+        ", ".join(f"C({show_theta(theta).strip('()')}) = {count}" for theta, count in pairs),
+        found == said,
+        f"computed exactly: {', '.join(map(str, found))}",
+        of,
     )
-    return [Claim(f"numbers of competitive arms: {pairs}", True, "computed exactly")]
 
 
 def with_functions(structure: Structure, results: Results, claims: list[Claim]) -> Outcome:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from structuredbandits.plots.analysis import competitive_plot as competitive_plot
     from structuredbandits.plots.analysis import regions_plot as regions_plot
+    from structuredbandits.plots.best import best_plot as best_plot
     from structuredbandits.plots.comparison import (
         regret_against_theta_plot as regret_against_theta_plot,
     )
     from structuredbandits.plots.comparison import regret_spread_plot as regret_spread_plot
+    from structuredbandits.plots.regret import regret_grid_plot as regret_grid_plot
     from structuredbandits.plots.regret import regret_plot as regret_plot
     from structuredbandits.plots.structure import structure_plot as structure_plot
     from structuredbandits.plots.style import colour_of as colour_of
@@ -24,18 +26,21 @@ if TYPE_CHECKING:
 # Imported when first used: Matplotlib takes a while to load.
 _HOMES = {
     "analysis": ("competitive_plot", "regions_plot"),
+    "best": ("best_plot",),
     "comparison": ("regret_against_theta_plot", "regret_spread_plot"),
-    "regret": ("regret_plot",),
+    "regret": ("regret_grid_plot", "regret_plot"),
     "structure": ("structure_plot",),
     "style": ("colour_of", "look_of", "save"),
 }
 _ROOMS = {name: room for room, names in _HOMES.items() for name in names}
 __all__ = [
+    "best_plot",
     "colour_of",
     "competitive_plot",
     "look_of",
     "regions_plot",
     "regret_against_theta_plot",
+    "regret_grid_plot",
     "regret_plot",
     "regret_spread_plot",
     "save",

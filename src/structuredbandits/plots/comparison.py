@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from structuredbandits.plots import style
 from structuredbandits.plots.structure import name_curves
@@ -20,12 +21,17 @@ _NORMAL_95 = 1.959963984540054
 
 
 def regret_against_theta_plot(results: Results) -> Figure:
-    """Draw the final mean regret of every policy against a θ of numbers, with 95 % bars."""
+    """Draw the final mean regret of every policy against a θ of numbers, with 95 % bars.
+
+    Where all arms are equal nobody has regret; curves pause there, and a dotted line says so.
+    """
     theta = np.array(results.thetas, dtype=float)
     means = results.mean()[..., -1]
     half = _NORMAL_95 * np.nan_to_num(results.standard_error()[..., -1])
-    drawn = style.figure(7.6, 4.4)
-    axes = drawn.add_axes((0.11, 0.13, 0.72, 0.77))
+    tied = (means == 0).all(axis=0)
+    means = np.where(tied, np.nan, means)
+    drawn = style.figure(8.2, 4.6)
+    axes = drawn.add_axes((0.11, 0.13, 0.73, 0.78))
     ends = []
     for number, policy in enumerate(results.policies):
         look = style.look_of(policy)
@@ -40,7 +46,20 @@ def regret_against_theta_plot(results: Results) -> Figure:
             capsize=2,
         )
         ends.append((policy, look.colour, float(means[number, -1])))
+    for place in theta[tied]:
+        axes.axvline(place, color=style.PALE, linewidth=1.0, linestyle=":")
+        axes.annotate(
+            "all arms equal",
+            (place, 1.0),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="bottom",
+            fontsize=style.SMALL_SIZE,
+            color=style.INK,
+        )
     axes.set_ylim(bottom=0)
+    axes.set_xlim(float(theta.min()), float(theta.max()))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.set_xlabel("θ*")
     axes.set_ylabel(f"regret after {results.horizon:,} rounds")
     name_curves(axes, ends)
@@ -54,8 +73,9 @@ def regret_spread_plot(results: Results, baseline: str) -> Figure:
     """
     means = results.mean()[..., -1]
     shares = means / means[results.policies.index(baseline)]
-    drawn = style.figure(7.6, 0.9 + 0.5 * len(results.policies))
-    axes = drawn.add_axes((0.2, 0.9 / (1.6 + 0.5 * len(results.policies)), 0.77, 0.72))
+    height = 0.8 + 0.5 * len(results.policies)
+    drawn = style.figure(7.6, height)
+    axes = drawn.add_axes((0.14, 0.65 / height, 0.83, 1 - 0.75 / height))
     generator = np.random.default_rng(0)
     for row, policy in enumerate(reversed(results.policies)):
         number = results.policies.index(policy)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from structuredbandits.errors import InvalidInput
 from structuredbandits.plots import style
 from structuredbandits.plots.titles import theta_title
 
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 # In inches: the plain part of a panel, and the room around it for numbers, titles and names.
 _WIDTH, _HEIGHT = 3.4, 2.6
+_ALONE = 5.0, 3.2
 _LEFT, _BELOW, _ABOVE = 0.95, 0.62, 0.4
-_HEAD = 0.42
+_HEAD, _SECOND_LINE = 0.42, 0.24
 _MOST_COLUMNS = 4
 _POINTS_PER_INCH = 72.0
 # From the end of a curve to its name, in points.
@@ -37,15 +39,21 @@ _MARKS_PER_CURVE = 6
 class _Layout(NamedTuple):
     """Where the panels are, in inches."""
 
-    rows: int
+    panels: int
     columns: int
     panel: tuple[float, float]
     cell: tuple[float, float]
+    head: float = _HEAD
+
+    @property
+    def rows(self) -> int:
+        """How many panels are below one another."""
+        return math.ceil(self.panels / self.columns)
 
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of the whole figure."""
-        return self.columns * self.cell[0], self.rows * self.cell[1] + _HEAD
+        return self.columns * self.cell[0], self.rows * self.cell[1] + self.head
 
     def place(self, number: int) -> tuple[float, float, float, float]:
         """Left, bottom, width and height of a panel, as shares of the figure."""
@@ -79,43 +87,96 @@ def regret_plot(results: Results) -> Figure:
     >>> len(regret_plot(results).axes)
     2
     """
-    layout = _layout(len(results.thetas), results.policies)
+    # Up to three in a row, four as a square, more in rows of at most four.
+    panels = len(results.thetas)
+    columns = panels if panels <= 3 else min(_MOST_COLUMNS, math.ceil(math.sqrt(panels)))
+    layout, heading = _layout(panels, columns, [results])
     drawn = style.figure(*layout.size)
-    for number in range(len(results.thetas)):
-        axes = drawn.add_axes(layout.place(number))
-        _draw_curves(axes, results, number)
-        text = theta_title(results.thetas[number])
-        fitting = _shortened(text, style.TITLE_SIZE, layout.cell[0] - _LEFT)
-        # What stands between two dollars would be read as a formula.
-        style.title(axes, fitting.replace("$", r"\$"))
-        if number % layout.columns == 0:
-            axes.set_ylabel("regret")
-        if number + layout.columns >= len(results.thetas):
-            axes.set_xlabel("round")
-        _name_curves(axes, results, number, layout.panel[1])
-    width, height = layout.size
+    for number in range(panels):
+        _draw_panel(drawn, layout, number, results, number)
+    _write_heading(drawn, heading)
+    return drawn
+
+
+def regret_grid_plot(rows: Mapping[str, Results]) -> Figure:
+    """Draw several results at the same θ below one another: a row each, a column a θ.
+
+    Parameters
+    ----------
+    rows
+        Results by the name of their row.
+
+    Examples
+    --------
+    >>> from structuredbandits.simulation import simulate
+    >>> options = {"theta": [0.5, 2.6], "horizon": 50, "runs": 3}
+    >>> ucb = simulate("three-arms", ["ucb", "ucb-c"], **options)
+    >>> ts = simulate("three-arms", ["ts", "ts-c"], **options)
+    >>> len(regret_grid_plot({"UCB": ucb, "Thompson sampling": ts}).axes)
+    4
+    """
+    found = list(rows.values())
+    columns = len(found[0].thetas)
+    if any(results.thetas != found[0].thetas for results in found):
+        raise InvalidInput("the rows have different θ; simulate all of them at the same.")
+    layout, heading = _layout(columns * len(found), columns, found)
+    drawn = style.figure(*layout.size)
+    for row, (name, results) in enumerate(rows.items()):
+        for number in range(columns):
+            _draw_panel(drawn, layout, row * columns + number, results, number, name)
+    _write_heading(drawn, heading)
+    return drawn
+
+
+def _draw_panel(
+    drawn: Figure, layout: _Layout, place: int, results: Results, theta: int, row: str = ""
+) -> None:
+    axes = drawn.add_axes(layout.place(place))
+    _draw_curves(axes, results, theta)
+    prefix = f"{row}, " if row else ""
+    text = prefix + theta_title(results.thetas[theta])
+    fitting = _shortened(text, style.TITLE_SIZE, layout.cell[0] - _LEFT)
+    # What stands between two dollars would be read as a formula.
+    style.title(axes, fitting.replace("$", r"\$"))
+    if place % layout.columns == 0:
+        axes.set_ylabel("regret")
+    if place + layout.columns >= layout.panels:
+        axes.set_xlabel("round")
+    _name_curves(axes, results, theta, layout.panel[1])
+
+
+def _write_heading(drawn: Figure, heading: str) -> None:
+    width, height = drawn.get_size_inches()
     drawn.text(
         0.18 / width,
         1 - 0.12 / height,
-        _heading(results),
+        heading,
         fontsize=style.TITLE_SIZE,
         color=style.INK,
         va="top",
         fontweight="bold",
         parse_math=False,
     )
-    return drawn
 
 
-def _layout(panels: int, policies: Sequence[str]) -> _Layout:
-    # Up to three in a row, four as a square, more in rows of at most four.
-    columns = panels if panels <= 3 else min(_MOST_COLUMNS, math.ceil(math.sqrt(panels)))
+def _layout(panels: int, columns: int, found: Sequence[Results]) -> tuple[_Layout, str]:
+    """Where panels are, and the heading in as many lines as it needs."""
+    policies = [policy for results in found for policy in results.policies]
     names = _LEADER + max(_text_width(policy, style.LABEL_SIZE) for policy in policies)
     # Room for all names one below the other, however many there are.
-    tall = len(policies) * _LINE_HEIGHT * style.LABEL_SIZE / _POINTS_PER_INCH
-    panel = (_WIDTH, max(_HEIGHT, tall))
+    most = max(len(results.policies) for results in found)
+    tall = most * _LINE_HEIGHT * style.LABEL_SIZE / _POINTS_PER_INCH
+    width, height = (_WIDTH, _HEIGHT) if panels > 1 else _ALONE
+    panel = (width, max(height, tall))
     cell = (_LEFT + panel[0] + names / _POINTS_PER_INCH + 0.1, _BELOW + panel[1] + _ABOVE)
-    return _Layout(math.ceil(panels / columns), columns, panel, cell)
+    heading, head = _heading(found[0], len(policies)), _HEAD
+    # Bold letters are about an eighth wider.
+    if (
+        1.13 * _text_width(heading, style.TITLE_SIZE)
+        > (columns * cell[0] - 0.36) * _POINTS_PER_INCH
+    ):
+        heading, head = heading.replace(" (", "\n(", 1), _HEAD + _SECOND_LINE
+    return _Layout(panels, columns, panel, cell, head), heading
 
 
 def _text_width(text: str, size: float) -> float:
@@ -136,9 +197,8 @@ def _shortened(text: str, size: float, inches: float) -> str:
     return f"{text[:half]}…{text[-half:]}"
 
 
-def _heading(results: Results) -> str:
+def _heading(results: Results, number: int) -> str:
     name = "" if results.problem is None else f"{results.problem}: "
-    number = len(results.policies)
     whose = f"regret of {number} policies" if number > 1 else f"regret of {results.policies[0]}"
     runs = f"mean of {results.runs:,} runs, 95 % band" if results.runs > 1 else "one run"
     return f"{name}{whose} ({runs})"
@@ -200,7 +260,7 @@ def _name_curves(axes: Axes, results: Results, number: int, height: float) -> No
             textcoords="offset points",
             va="center",
             fontsize=style.LABEL_SIZE,
-            color=look.colour,
+            color=style.readable(look.colour),
             annotation_clip=False,
             parse_math=False,
             arrowprops={

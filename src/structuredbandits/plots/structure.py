@@ -168,7 +168,7 @@ def name_curves(axes: Axes, ends: Sequence[tuple[str, str, float]]) -> None:
             xytext=(5, 0),
             textcoords="offset points",
             xycoords="axes fraction",
-            color=style.shaded(colour, -0.1),
+            color=style.readable(colour),
             fontsize=size,
             va="center",
             annotation_clip=False,

@@ -74,6 +74,7 @@ _WHOLE = {
     "ids": BLACK,
     "posterior": INDIGO,
     "hierarchical": PURPLE,
+    "hierarchical-index": WINE,
 }
 _STRUCTURED: dict[str, Line] = {"": _DASHED, "-c": _SOLID, "-cj": _DASH_DOT_DOT}
 
@@ -102,6 +103,7 @@ _FORMATS = {
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
 _DOTS_PER_INCH = 160
+_AIR = 0.09  # inches
 # The names of an SVG's parts are made from a salt that Matplotlib keeps in one global place.
 _saving = Lock()
 _dressed: WeakSet[Axes] = WeakSet()
@@ -196,6 +198,32 @@ def shaded(colour: str, amount: float) -> str:
     return to_hex((red, green, blue))
 
 
+def readable(colour: str, contrast: float = 3.6) -> str:
+    """Return a colour for text on white: the same, or darker until it stands out enough.
+
+    Parameters
+    ----------
+    colour
+        As #rrggbb.
+    contrast
+        The least ratio of luminances, as the accessibility guidelines define it.
+
+    Examples
+    --------
+    >>> readable("#0072B2"), readable("#E69F00")
+    ('#0072B2', '#b37c00')
+    """
+    amount = 0.0
+    while 1.05 / (0.05 + _luminance(shaded(colour, -amount))) < contrast:
+        amount += 0.02
+    return shaded(colour, -amount)
+
+
+def _luminance(colour: str) -> float:
+    parts = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(colour))
+    return sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+
 def figure(width: float = 6.4, height: float = 4.0, *, arranged: bool = False) -> Figure:
     """Return an empty figure that belongs to no window and dresses all axes added to it.
 
@@ -206,7 +234,10 @@ def figure(width: float = 6.4, height: float = 4.0, *, arranged: bool = False) -
     arranged
         True to let Matplotlib make room for labels around axes that `add_subplot` adds.
     """
-    made = Figure(figsize=(width, height), layout="constrained" if arranged else None)
+    made = Figure(figsize=(width, height))
+    if arranged:
+        # A little more air than usual: names at the border would touch it.
+        made.set_layout_engine("constrained", w_pad=_AIR, h_pad=_AIR)
     FigureCanvasAgg(made)
     made.add_axobserver(_dress_all)
     return made

@@ -1,62 +1,41 @@
-"""One self-contained HTML page: pictures, settings, numbers, and which claims held."""
+"""One self-contained HTML page: pictures, settings, numbers, and which claims held.
+
+This module knows finished experiments on disk. It must not know how they are run.
+"""
 
 from __future__ import annotations
 
 import base64
 import csv
+import struct
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
 from structuredbandits._version import __version__
 from structuredbandits.errors import FileError
-from structuredbandits.experiments.experiment import Claim
+from structuredbandits.experiments.experiment import PAPER, Claim
 from structuredbandits.experiments.running import Kept
+from structuredbandits.report.look import STYLE
+from structuredbandits.report.words import setting_words, verdict
 
 _MOST_ROWS = 60
-_STYLE = """
-:root { --ink: #1d2530; --soft: #5b6675; --line: #dfe4ea; --paper: #fff; --yes: #00694e;
-  --no: #a33b00; --tint: #f5f7f9; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e8ecf1; --soft: #a3adba; --line: #37414e;
-  --paper: #14191f; --yes: #5fd0ab; --no: #ff9d66; --tint: #1c232b; } figure { background: #fff; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 62rem; padding: 1.5rem 1rem 4rem; color: var(--ink);
-  background: var(--paper); font: 1rem/1.55 system-ui, sans-serif; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .4rem; }
-h2 { font-size: 1.25rem; margin: 3rem 0 .2rem; padding-top: 1rem;
-  border-top: 1px solid var(--line); }
-p, li { max-width: 46rem; }
-.soft { color: var(--soft); }
-figure { margin: 1rem 0; padding: .4rem; border-radius: .4rem; overflow-x: auto; }
-img { max-width: 100%; height: auto; display: block; }
-ul.claims { list-style: none; padding: 0; }
-ul.claims li { padding: .35rem 0 .35rem 5.6rem; text-indent: -5.6rem; }
-.held, .failed { display: inline-block; width: 5.1rem; text-indent: 0; font-weight: 600; }
-.held { color: var(--yes); } .failed { color: var(--no); }
-details { margin: .6rem 0; } summary { cursor: pointer; color: var(--soft); }
-.table { overflow-x: auto; } table { border-collapse: collapse; font-size: .86rem; }
-th, td { padding: .2rem .7rem .2rem 0; text-align: left; border-bottom: 1px solid var(--line);
-  white-space: nowrap; font-variant-numeric: tabular-nums; }
-nav a { display: inline-block; margin: 0 .9rem .2rem 0; color: inherit; }
-"""
 
 
 def write_report(kept: Sequence[Kept], path: str | Path) -> Path:
     """Write the page of some finished experiments; returns its path."""
     target = Path(path)
     sections = "\n".join(_section(one) for one in kept)
-    links = "".join(f'<a href="#{one.experiment.id}">{one.experiment.id}</a>' for one in kept)
-    claims = [claim for one in kept for claim in one.claims]
-    held = sum(claim.held for claim in claims)
     page = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Structured bandits: the figures reproduced</title><style>{_STYLE}</style></head><body>
+<title>Structured bandits: the figures reproduced</title><style>{STYLE}</style></head><body>
 <h1>Structured bandits: the figures reproduced</h1>
-<p class="soft">structuredbandits {escape(__version__)}. The experiments of Gupta, Chaudhari,
-Mukherjee, Joshi and Yağan, “A unified approach to translate classical bandit algorithms to the
-structured bandit setting”. {held} of {len(claims)} claims held; the others say so below.</p>
-<nav>{links}</nav>
+<p class="soft">The experiments of Gupta, Chaudhari, Mukherjee, Joshi and Yağan, “A unified approach
+to translate classical bandit algorithms to the structured bandit setting”, and two beyond them.
+Made by structuredbandits {escape(__version__)}; the command under each title, with this version,
+makes the same numbers again.</p>
+{_overview(kept)}
 {sections}
 </body></html>
 """
@@ -71,41 +50,89 @@ structured bandit setting”. {held} of {len(claims)} claims held; the others sa
     return target
 
 
+def _overview(kept: Sequence[Kept]) -> str:
+    """How many claims held, figure by figure, and which did not."""
+    claims = [claim for one in kept for claim in one.claims if claim.of == PAPER]
+    held = sum(claim.held for claim in claims)
+    rows = "".join(
+        f'<tr><td><a href="#{one.experiment.id}">{one.experiment.id}</a></td>'
+        f"<td>{escape(one.experiment.title)}</td><td>{_score(one)}</td></tr>"
+        for one in kept
+    )
+    failed = "".join(
+        f'<li><a href="#{one.experiment.id}">{one.experiment.id}</a>: {escape(claim.text)} '
+        f'<span class="soft">({escape(claim.statistic)})</span></li>'
+        for one in kept
+        for claim in one.claims
+        if claim.of == PAPER and not claim.held
+    )
+    text = f"<p><strong>{held} of {len(claims)} claims of the paper held here.</strong>"
+    if failed:
+        text += f" These did not:</p><ul>{failed}</ul>"
+    else:
+        text += "</p>"
+    return (
+        f'{text}<div class="table"><table><thead><tr><th>id</th><th>figure</th>'
+        f"<th>claims that held</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        '<p class="soft">A claim that one policy has smaller regret than another holds if the 95 % '
+        "interval of the mean difference, run by run on the same rewards, lies below 0; “no worse” "
+        "holds unless it lies above 0. ± is half that interval.</p>"
+    )
+
+
+def _score(one: Kept) -> str:
+    if not one.claims:
+        return "–"
+    return f"{sum(claim.held for claim in one.claims)} of {len(one.claims)}"
+
+
 def _section(one: Kept) -> str:
     pictures = "".join(_picture(one, name) for name in one.pictures)
-    claims = "".join(_claim(claim) for claim in one.claims)
-    settings = ", ".join(
-        f"{escape(str(key))}: {escape(_shown(value))}" for key, value in one.settings.items()
-    )
+    said = [claim for claim in one.claims if claim.of == PAPER]
+    beyond = [claim for claim in one.claims if claim.of != PAPER]
+    command = f"structuredbandits reproduce {one.experiment.id} --seed {one.seed}"
+    if one.experiment.runs and one.runs != one.experiment.runs:
+        command += f" --runs {one.runs}"
     return f"""<section id="{one.experiment.id}"><h2>{escape(one.experiment.title)}</h2>
-<p class="soft">{escape(one.experiment.shows)} (<code>reproduce {one.experiment.id}</code>)</p>
-{pictures}
-<ul class="claims">{claims}</ul>
-<p class="soft">{settings}</p>
-<details><summary>numbers</summary>
+<p>{escape(one.experiment.shows)}</p>
+<p class="soft"><code>{command}</code></p>
+<div class="pictures">{pictures}</div>
+{_claims("What the paper says", said)}{_claims("Beyond the paper", beyond)}
+<details><summary>Settings</summary><dl>{_settings(one)}</dl></details>
+<details><summary>Numbers</summary>
 <div class="table">{_table(one.folder / "table.csv")}</div></details>
 </section>"""
 
 
 def _picture(one: Kept, name: str) -> str:
-    data = base64.b64encode((one.folder / f"{name}.png").read_bytes()).decode()
-    text = f"{one.experiment.title}: {name.replace('-', ' ')}"
-    return f'<figure><img alt="{escape(text)}" src="data:image/png;base64,{data}"></figure>'
-
-
-def _claim(claim: Claim) -> str:
-    word, kind = ("held", "held") if claim.held else ("did not", "failed")
+    data = (one.folder / f"{name}.png").read_bytes()
+    # Width and height stand in the head of a PNG; pictures are made to be read at half their size.
+    width, height = struct.unpack(">II", data[16:24])
+    words = name.replace("-", " ")
+    coded = base64.b64encode(data).decode()
     return (
-        f'<li><span class="{kind}">{word}</span> {escape(claim.text)} '
-        f'<span class="soft">— {escape(claim.statistic)}</span></li>'
+        f'<figure><img width="{width // 2}" height="{height // 2}" '
+        f'alt="{escape(one.experiment.title)}: {escape(words)}" '
+        f'src="data:image/png;base64,{coded}"></figure>'
     )
 
 
-def _shown(value: object) -> str:
-    if isinstance(value, list):
-        text = ", ".join(str(part) for part in value[:8])
-        return text + (f" … ({len(value)} in all)" if len(value) > 8 else "")
-    return str(value)
+def _claims(title: str, claims: Sequence[Claim]) -> str:
+    if not claims:
+        return ""
+    rows = "".join(
+        f'<tr><td class="{"held" if claim.held else "failed"}">{verdict(claim)}</td>'
+        f"<td>{escape(claim.text)}</td><td class='soft'>{escape(claim.statistic)}</td></tr>"
+        for claim in claims
+    )
+    return f'<h3>{title}</h3><table class="claims"><tbody>{rows}</tbody></table>'
+
+
+def _settings(one: Kept) -> str:
+    return "".join(
+        f"<dt>{escape(str(key).replace('_', ' '))}</dt><dd>{escape(setting_words(value))}</dd>"
+        for key, value in one.settings.items()
+    )
 
 
 def _table(path: Path) -> str:
