@@ -116,10 +116,43 @@ def peers_section(data: dict[str, Any]) -> str:
     )
     columns = ["what", "library", "policy", "K", "a round", "÷ ours"]
     text += table(columns, rows) + "\n"
+    text += _growth(data["points"])
     names = ", ".join(f"{name} {number}" for name, number in data["versions"].items())
     text += f"Versions: {names}.\n"
     text += "".join(f"\n- {line}" for line in data["missing"])
     return text + "\n" + _origin(data)
+
+
+_AXES = {
+    "K": "The simulator against the number of arms (|Θ| = 1,000)",
+    "parameters": "UCB-C against |Θ| (K = 18)",
+    "runs": "UCB against the number of runs (K = 3)",
+    "T": "The simulator against the number of rounds (K = 18, |Θ| = 1,000)",
+}
+
+
+def _growth(points: list[dict[str, Any]]) -> str:
+    """How the simulator's cost grows, with NumPy, peers and the floor beside it."""
+    text = ""
+    for against, title in _AXES.items():
+        chosen = [p for p in points if p["against"] == against and p["kind"] == "simulator"]
+        sizes = sorted({p["at"] for p in chosen})
+        lines: dict[tuple[str, str], dict[int, float]] = {}
+        for p in chosen:
+            lines.setdefault((p["who"], p["policy"]), {})[p["at"]] = p["seconds"] * 1e9
+        rows = [
+            [who, policy, *(f"{found[n]:,.3g}" if n in found else "" for n in sizes)]
+            for (who, policy), found in lines.items()
+        ]
+        rows = [[_plain(cell) for cell in row] for row in rows]
+        columns = ["library", "policy", *(f"{n:,}" for n in sizes)]
+        text += f"{title}, nanoseconds a round:\n\n{table(columns, rows)}\n"
+    return text
+
+
+def _plain(cell: str) -> str:
+    """A number of three digits without a power of ten."""
+    return f"{float(cell.replace(',', '')):,.0f}" if "e+" in cell else cell
 
 
 def correctness_page(data: dict[str, Any]) -> str:
