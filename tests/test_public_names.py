@@ -81,6 +81,7 @@ NAMES = [
     "make_algorithm",
     "make_policy",
     "policy_names",
+    "probabilities_many",
     "problem_names",
     "pull_many",
     "read_cells",

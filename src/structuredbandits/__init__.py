@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from structuredbandits.learning import read_cells as read_cells
     from structuredbandits.learning import simulate_survey as simulate_survey
     from structuredbandits.policies.algorithm import Algorithm as Algorithm
+    from structuredbandits.policies.batch import probabilities_many as probabilities_many
     from structuredbandits.policies.batch import pull_many as pull_many
     from structuredbandits.policies.classical.bayes_ucb import BayesUCB as BayesUCB
     from structuredbandits.policies.classical.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
@@ -135,7 +136,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     ),
     "identification": ("Identification", "identify"),
     "policies.algorithm": ("Algorithm",),
-    "policies.batch": ("pull_many",),
+    "policies.batch": ("probabilities_many", "pull_many"),
     "policies.classical.bayes_ucb": ("BayesUCB",),
     "policies.classical.epsilon_greedy": ("EpsilonGreedy",),
     "policies.classical.imed": ("IMED",),

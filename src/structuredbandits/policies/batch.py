@@ -1,4 +1,4 @@
-"""One decision for each of many subjects at once, from their stored statistics."""
+"""Decisions and their probabilities for many subjects at once, from their stored statistics."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from numpy.typing import ArrayLike
 from structuredbandits._compiled import addresses_of, new_generator
 from structuredbandits.confidence.evidence import new_block
 from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward
+from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.arguments import allowed_arms, read_horizon
+from structuredbandits.policies.frame import bind
+from structuredbandits.policies.largest import normal_table
+from structuredbandits.policies.protocol import moment_at
 from structuredbandits.policies.registry import make_algorithm
-from structuredbandits.policies.steps import decide_many
+from structuredbandits.policies.sharing import is_compiled, share_many
+from structuredbandits.policies.steps import decide_many, restore_all
 
 if TYPE_CHECKING:
-    from structuredbandits.policies.algorithm import Algorithm
     from structuredbandits.structure import Structure
+
+_FIRST_ROUNDS = 1024
 
 
 def pull_many(
@@ -79,6 +85,122 @@ def pull_many(
     memory = algorithm.memory(structure)
     chosen = decide_many(agent, memory, blocks, decided, rounds, allowed, addresses_of(generator))
     return np.asarray(chosen)
+
+
+def probabilities_many(
+    policy: str | Algorithm,
+    structure: Structure,
+    counts: ArrayLike,
+    sums: ArrayLike,
+    *,
+    squares: ArrayLike | None = None,
+    pending: ArrayLike | None = None,
+    arms: Sequence[str | int] | None = None,
+    horizon: int | None = None,
+) -> np.ndarray:
+    """Probability with which each arm is chosen next, for each of many subjects.
+
+    Within a thousandth of `Policy.probabilities`, and many times faster for the common algorithms.
+
+    Parameters
+    ----------
+    policy, structure, counts, sums, squares, pending, arms, horizon
+        As in `pull_many`.
+
+    Returns
+    -------
+    (subjects, arms) array
+        Each row sums to 1.
+
+    Examples
+    --------
+    >>> from structuredbandits.structure import Structure
+    >>> structure = Structure.from_table([[1.0, 0.0], [0.0, 2.0]], sigma=0.1)
+    >>> probabilities_many("ucb-c", structure, counts=[[1, 0], [0, 0]], sums=[[1.0, 0], [0, 0]])
+    array([[1. , 0. ], [0.5, 0.5]])
+    """
+    shares = Shares(make_algorithm(policy), structure, horizon)
+    blocks = _blocks(structure, counts, sums, squares, pending)
+    decided = (blocks[:, 0] + blocks[:, 5]).sum(axis=1).astype(np.int64)
+    return shares.of(blocks, decided, allowed_arms(structure, arms))
+
+
+class Shares:
+    """Probabilities of one algorithm on one structure, prepared to be asked for often.
+
+    Parameters
+    ----------
+    algorithm, structure, horizon
+        As in `make_policy`.
+
+    Notes
+    -----
+    It keeps memory of its own, so only one thread may ask at a time.
+    """
+
+    def __init__(
+        self, algorithm: Algorithm, structure: Structure, horizon: int | None = None
+    ) -> None:
+        algorithm.check(structure)
+        self.algorithm = algorithm
+        self.structure = structure
+        self.horizon = read_horizon(horizon)
+        self.compiled = is_compiled(algorithm)
+        self._memory = algorithm.memory(structure)
+        self._generator = new_generator(0)
+        self._addresses = addresses_of(self._generator)
+        self._prepare(_FIRST_ROUNDS)
+
+    def _prepare(self, rounds: int) -> None:
+        self._rounds = rounds
+        self._agent = self.algorithm.agent(self.structure, rounds, self.horizon)
+
+    def of(self, blocks: np.ndarray, decided: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+        """Probabilities for subjects with this evidence: (subjects, arms).
+
+        Parameters
+        ----------
+        blocks : (subjects, rows, arms)
+            Evidence; costs are negated. Its derived rows are filled in.
+        decided : (subjects,)
+            Decisions made so far.
+        allowed : (allowed,)
+            Positions of the arms that may be pulled, ascending.
+        """
+        while int(decided.max(initial=0)) + 2 >= self._rounds:
+            self._prepare(2 * self._rounds)
+        if self.compiled:
+            found = share_many(
+                self._agent,
+                self._memory,
+                blocks,
+                decided,
+                self.horizon,
+                allowed,
+                self._addresses,
+                normal_table(),
+            )
+            return np.asarray(found)
+        return self._one_by_one(blocks, decided, allowed)
+
+    def _one_by_one(
+        self, blocks: np.ndarray, decided: np.ndarray, allowed: np.ndarray
+    ) -> np.ndarray:
+        result = np.zeros((len(blocks), self.structure.n_arms))
+        for row, block in enumerate(blocks):
+            clock = np.array([block[0].sum(), decided[row], self.horizon], dtype=np.int64)
+            frame = bind(self._agent, self._memory, block, clock, self._addresses)
+            restore_all.variant(self._agent)(frame)
+            moment = moment_at.py_func(int(clock[0]), int(clock[1]), self.horizon)
+            snapshot = Snapshot(self._agent, self._memory, block, moment, self._addresses)
+            found = self.algorithm.probabilities(snapshot, allowed)
+            if found is None:
+                raise InvalidPolicy(
+                    f"{self.algorithm.label} does not tell its probabilities; use an algorithm "
+                    "that does, such as hierarchical or ts-c."
+                )
+            result[row] = found / found.sum()
+        return result
 
 
 def _blocks(

@@ -10,22 +10,29 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
 
 from structuredbandits.errors import StructuredBanditsError
 from structuredbandits.service.orders import Order, Task
 from structuredbandits.service.refusals import overloaded, unavailable
 
 _log = logging.getLogger(__name__)
-Commit = Callable[[Sequence[Order]], list[Any]]
+Commit = Callable[[Sequence[Order], Callable[[], Set[int]]], list[Any]]
+# How long a request waits beyond its time for a commit that has begun: it cannot be taken back.
+_FOR_A_COMMIT_SECONDS = 2.0
 
 
-class _Waiting(NamedTuple):
+@dataclass(slots=True, eq=False)
+class _Waiting:
     orders: Sequence[Order]
     future: asyncio.Future[list[Any]]
     loop: asyncio.AbstractEventLoop
     since: float
+    given_up: bool = False  # the request was answered otherwise
+    sealed: bool = False  # its transaction is being committed
+    dropped: bool = False  # it was given up, and its transaction goes on without it
 
 
 class GroupCommit:
@@ -76,7 +83,7 @@ class GroupCommit:
         """Orders in the queue."""
         return self._queued
 
-    def submit(self, orders: Sequence[Order]) -> asyncio.Future[list[Any]]:
+    def _submit(self, orders: Sequence[Order]) -> _Waiting:
         """Put a request's orders into the queue; they are done in one transaction.
 
         Raises
@@ -91,19 +98,24 @@ class GroupCommit:
                 raise unavailable("the service is shutting down")
             if self._queued and self._queued + len(orders) > self._limit:
                 raise overloaded()
-            self._queue.append(_Waiting(orders, future, loop, time.monotonic()))
+            waiting = _Waiting(orders, future, loop, time.monotonic())
+            self._queue.append(waiting)
             self._queued += len(orders)
             self._change.notify()
-        return future
+        return waiting
 
     async def do(self, orders: Sequence[Order], seconds: float) -> list[Any]:
         """The results of a request's orders, or a refusal after so many seconds."""
-        future = self.submit(orders)
-        try:
-            async with asyncio.timeout(seconds):
-                return await future
-        except TimeoutError:
-            raise unavailable(f"it took longer than {seconds:g} s") from None
+        waiting = self._submit(orders)
+        await asyncio.wait((waiting.future,), timeout=seconds)
+        if not waiting.future.done():
+            with self._change:
+                waiting.given_up = not waiting.sealed
+            if waiting.sealed:
+                await asyncio.wait((waiting.future,), timeout=_FOR_A_COMMIT_SECONDS)
+        if not waiting.future.done():
+            raise unavailable(f"it took longer than {seconds:g} s")
+        return waiting.future.result()
 
     def close(self, seconds: float = 10.0) -> None:
         """Take no more orders, and end when those that wait are done."""
@@ -140,7 +152,7 @@ class GroupCommit:
                     break
                 self._queue.popleft()
                 self._queued -= len(first.orders)
-                if first.future.cancelled() or first.since < latest:
+                if first.given_up or first.since < latest:
                     _answer([(first, unavailable("it waited too long"))])
                     continue
                 group.append(first)
@@ -153,7 +165,7 @@ class GroupCommit:
         orders = [order for waiting in group for order in waiting.orders]
         start = time.perf_counter()
         try:
-            results = self._commit(orders)
+            results = self._commit(orders, lambda: self._seal(group))
         except StructuredBanditsError as refusal:
             _answer([(waiting, refusal) for waiting in group])
             return
@@ -169,6 +181,24 @@ class GroupCommit:
             answers.append((waiting, results[place : place + len(waiting.orders)]))
             place += len(waiting.orders)
         _answer(answers)
+
+    def _seal(self, group: list[_Waiting]) -> Set[int]:
+        """Places of orders that nobody waits for any more, each told once.
+
+        If there are none, the others cannot give up before the commit is done.
+        """
+        with self._change:
+            places: set[int] = set()
+            place = 0
+            for waiting in group:
+                if waiting.given_up and not waiting.dropped:
+                    waiting.dropped = True
+                    places.update(range(place, place + len(waiting.orders)))
+                place += len(waiting.orders)
+            if not places:
+                for waiting in group:
+                    waiting.sealed = not waiting.given_up
+            return places
 
 
 def _answer(answers: list[tuple[_Waiting, Any]]) -> None:

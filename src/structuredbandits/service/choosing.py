@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from structuredbandits.confidence.evidence import new_block
 from structuredbandits.confidence.tables import gains
-from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.batch import Shares
 from structuredbandits.policies.floor import ExplorationFloor
 from structuredbandits.policies.registry import make_algorithm
+from structuredbandits.policies.sharing import explain_many
+from structuredbandits.policies.structured.hierarchical import Hierarchical
 from structuredbandits.policies.structured.hierarchical_bounds import widened
 from structuredbandits.service.subject_state import SubjectState
 
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 _ALPHA = 3.0
 _ERRORS = 2.0
 _UNIT = 2.0**-53
+# Sets of allowed arms whose first probabilities are kept.
+_BEGINNINGS_KEPT = 256
 
 
 class Choices(NamedTuple):
@@ -66,18 +71,27 @@ class Chooser:
     def __init__(
         self, structure: Structure, policy: str, *, horizon: int | None, floor: float
     ) -> None:
-        algorithm = make_algorithm(policy)
-        if floor > 0.0 and not isinstance(algorithm, ExplorationFloor):
-            algorithm = ExplorationFloor(algorithm, floor)
+        named = make_algorithm(policy)
+        given, self.floor, self.label = named, floor, named.label
+        if isinstance(named, ExplorationFloor):
+            given, self.floor = named.algorithm, max(floor, named.floor)
         self.structure = structure
-        self.algorithm = algorithm
-        self.horizon = horizon
+        self.algorithm = given
         self._lock = threading.Lock()
-        self._run = algorithm.start(structure, seed=0, horizon=horizon)
-        known = algorithm.set_structure(structure)
+        self._shares = Shares(given, structure, horizon)
+        self._run = given.start(structure, seed=0, horizon=horizon)
+        known = given.set_structure(structure)
         if not self._run.memory.marks.size and structure.standard_errors is not None:
             known = widened(structure, _ERRORS)
-        self._bounds, self._optimal = gains(known), known.optimal
+        bounds = gains(known)
+        self._lower, self._upper = np.array(bounds[0]), np.array(bounds[-1])
+        self._optimal = np.array(known.optimal)
+        self._alpha = float(getattr(given, "alpha", _ALPHA))
+        # A joint set is told by the run itself, all others by comparing each θ with each interval.
+        self._joint = getattr(given, "confidence", None) == "joint"
+        self._only_rewards_matter = type(given) is Hierarchical
+        self._beginnings: dict[bytes, Choices] = {}
+        self._empty = new_block(structure.sigma)
         everything = np.arange(structure.n_arms)
         self.choices([SubjectState.fresh(structure.n_arms)], everything)  # refuses what it cannot
 
@@ -128,37 +142,77 @@ class Chooser:
 
     def _radius(self, run: Policy) -> float:
         """The width of the intervals that explain a choice, in scales of the arm."""
-        alpha = getattr(self.algorithm, "alpha", _ALPHA)
-        return math.sqrt(alpha) * math.sqrt(2.0 * math.log(max(run.received, 2)))
+        return math.sqrt(self._alpha) * math.sqrt(2.0 * math.log(max(run.received, 2)))
 
     def _choices(self, states: Sequence[SubjectState], allowed: np.ndarray) -> Choices:
-        n_arms = self.structure.n_arms
-        shares = np.zeros((len(states), n_arms))
-        competitive = np.zeros((len(states), n_arms), dtype=bool)
-        plausible = np.zeros(len(states), dtype=np.int64)
-        for row, state in enumerate(states):
-            run = self.restored(state)
-            found = self.algorithm.probabilities(run.snapshot(), allowed)
-            if found is None:
-                raise InvalidPolicy(
-                    f"{self.algorithm.label} does not tell its probabilities, so it cannot be "
-                    "served; use one that does, such as hierarchical or ts-c."
-                )
-            shares[row] = found / found.sum()
-            mask = self.plausible(run)
-            plausible[row] = mask.sum()
-            best = self._optimal[mask].any(axis=0) if mask.any() else np.ones(n_arms, dtype=bool)
-            competitive[row, allowed] = best[allowed]
+        known = [row for row, state in enumerate(states) if self._is_beginning(state)]
+        if len(known) < len(states):
+            if not known:
+                return self._compute(states, allowed)
+            others = [row for row in range(len(states)) if row not in set(known)]
+            computed = self._compute([states[row] for row in others], allowed)
+        beginning = self._beginning(allowed)
+        whole = Choices(*(np.repeat(part, len(states), axis=0) for part in beginning))
+        if len(known) < len(states):
+            for part, found in zip(whole, computed, strict=True):
+                part[others] = found
+        return whole
+
+    def _is_beginning(self, state: SubjectState) -> bool:
+        return state.decided == 0 or (self._only_rewards_matter and state.received == 0)
+
+    def _beginning(self, allowed: np.ndarray) -> Choices:
+        """What holds for everybody of whom nothing is known."""
+        key = allowed.tobytes()
+        held = self._beginnings.get(key)
+        if held is None:
+            if len(self._beginnings) >= _BEGINNINGS_KEPT:
+                self._beginnings.clear()
+            held = self._compute([SubjectState.fresh(self.structure.n_arms)], allowed)
+            self._beginnings[key] = held
+        return held
+
+    def _compute(self, states: Sequence[SubjectState], allowed: np.ndarray) -> Choices:
+        blocks = np.repeat(self._empty[None], len(states), axis=0)
+        blocks[:, 0] = [state.counts for state in states]
+        blocks[:, 1] = [state.sums for state in states]
+        blocks[:, 1] *= self.structure.sign
+        blocks[:, 2] = [state.squares for state in states]
+        blocks[:, 5] = [state.pending for state in states]
+        decided = np.array([state.decided for state in states], dtype=np.int64)
+        shares = self._shares.of(blocks, decided, allowed)
+        if self.floor > 0.0:
+            shares *= 1.0 - self.floor
+            shares[:, allowed] += self.floor / allowed.size
+        if self._joint:
+            plausible, competitive = self._explain_jointly(states, allowed)
+        else:
+            alpha = math.sqrt(self._alpha)
+            plausible, competitive = explain_many(
+                self._lower, self._upper, self._optimal, blocks, alpha, allowed
+            )
         return Choices(shares, competitive, plausible)
+
+    def _explain_jointly(
+        self, states: Sequence[SubjectState], allowed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        plausible = np.zeros(len(states), dtype=np.int64)
+        competitive = np.zeros((len(states), self.structure.n_arms), dtype=bool)
+        for row, state in enumerate(states):
+            mask = self.plausible(self.restored(state))
+            plausible[row] = mask.sum()
+            best = self._optimal[mask].any(axis=0) if mask.any() else np.ones_like(competitive[0])
+            competitive[row, allowed] = best[allowed]
+        return plausible, competitive
 
     def plausible(self, run: Policy) -> np.ndarray:
         """Which θ are plausible: (parameters,) bool."""
-        if run.memory.marks.size:
+        if self._joint:
             return np.asarray(run.memory.marks == 0)
         seen = run.block[0] > 0
         reach = self._radius(run) * run.block[4][seen]
         low, high = run.block[3][seen] - reach, run.block[3][seen] + reach
-        lower, upper = self._bounds[0][:, seen], self._bounds[-1][:, seen]
+        lower, upper = self._lower[:, seen], self._upper[:, seen]
         return np.asarray(((low < upper) & (lower < high)).all(axis=1))
 
 

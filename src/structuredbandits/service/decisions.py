@@ -8,7 +8,7 @@ different subjects are done together.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -38,13 +38,30 @@ from structuredbandits.service.refusals import (
 )
 from structuredbandits.service.rewarding import expire, take_reward
 from structuredbandits.service.storage import Database
-from structuredbandits.service.storage.database import worth_repeating
-from structuredbandits.service.storage.ledger import Ledger, Member, Stale, SubjectNumbers
+from structuredbandits.service.storage.database import Stale, worth_repeating
+from structuredbandits.service.storage.ledger import Ledger, Member, SubjectNumbers
 from structuredbandits.service.storage.tables import PENDING
 
 # Two replicas may use one key at the same time; the second finds the first's row when it tries
 # again.
 _ATTEMPTS = 4
+
+
+#: Says which orders nobody waits for; if none, all will be waited for until the commit is done.
+Seal = Callable[[], Set[int]]
+
+
+class GivenUp(Exception):
+    """Somebody stopped waiting before the commit: the transaction is done again without."""
+
+    def __init__(self, places: Set[int]) -> None:
+        super().__init__(places)
+        self.places = places
+
+
+def everybody_waits() -> Set[int]:
+    """Nobody has given up."""
+    return frozenset()
 
 
 class Desk:
@@ -63,37 +80,46 @@ class Desk:
         self.catalogue = catalogue
         self.numbers = SubjectNumbers()
 
-    def commit(self, orders: Sequence[Order]) -> list[Any]:
+    def commit(self, orders: Sequence[Order], seal: Seal = everybody_waits) -> list[Any]:
         """Do all orders in one transaction; the result of each is its answer or an exception.
 
         When this returns everything is durable. A decision's answer is (whether it is new, its
-        content).
+        content). ``seal`` is asked just before the commit whether somebody has stopped waiting:
+        what nobody was told must not be stored.
         """
-        for attempt in range(_ATTEMPTS):
+        results: list[Any] = [unavailable("nobody waits for it any more") for _ in orders]
+        places = list(range(len(orders)))
+        attempt = 0
+        while places:
             try:
-                return self._try(orders)
-            except Stale:
-                if attempt == _ATTEMPTS - 1:
-                    return [
-                        unavailable("subjects are deleted as fast as they come") for _ in orders
-                    ]
-            except (IntegrityError, OperationalError) as error:
-                if not worth_repeating(error):
+                done = self._try([orders[place] for place in places], seal)
+            except GivenUp as given_up:
+                places = [place for place in places if place not in given_up.places]
+                continue
+            except (Stale, IntegrityError, OperationalError) as error:
+                attempt += 1
+                if attempt == _ATTEMPTS and len(orders) > 1 and worth_repeating(error):
+                    return [result for order in orders for result in self.commit([order])]
+                if attempt == _ATTEMPTS or not worth_repeating(error):
                     raise
-                if attempt == _ATTEMPTS - 1:
-                    if len(orders) > 1:
-                        return [result for order in orders for result in self.commit([order])]
-                    raise
-        raise AssertionError("every attempt returns or raises")
+                continue
+            for place, result in zip(places, done, strict=True):
+                results[place] = result
+            break
+        return results
 
-    def _try(self, orders: Sequence[Order]) -> list[Any]:
-        if len(orders) == 1 and isinstance(orders[0], Task):
-            with self.database.write() as connection:
-                return [orders[0].work(connection)]
+    def _try(self, orders: Sequence[Order], seal: Seal) -> list[Any]:
         with self.database.write() as connection:
-            sitting = _Sitting(self, connection, orders)
-            results = sitting.hold()
-        sitting.ledger.remember()
+            if len(orders) == 1 and isinstance(orders[0], Task):
+                results, sitting = [orders[0].work(connection)], None
+            else:
+                sitting = _Sitting(self, connection, orders)
+                results = sitting.hold()
+            given_up = seal()
+            if given_up:
+                raise GivenUp(given_up)
+        if sitting is not None:
+            sitting.ledger.remember()
         return results
 
 

@@ -204,7 +204,7 @@ def create_experiment(
             "Choose another id, or give it a new version with POST .../structures.",
         )
     moment = now()
-    policy = make_label(version)
+    policy = version.chooser.label
     row = {
         "id": chosen,
         "state": "running",
@@ -222,15 +222,6 @@ def create_experiment(
     created = find_experiment(connection, chosen)
     assert created is not None
     return created
-
-
-def make_label(version: Version) -> str:
-    """The policy's name in full, without the floor, which is a setting."""
-    from structuredbandits.policies.floor import ExplorationFloor
-
-    algorithm = version.chooser.algorithm
-    inner = algorithm.algorithm if isinstance(algorithm, ExplorationFloor) else algorithm
-    return inner.label
 
 
 def _store_structure(

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+from sqlalchemy.exc import ArgumentError, IntegrityError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from structuredbandits.errors import InvalidInput
@@ -219,7 +219,11 @@ def hang_up(connection: Connection) -> None:
             line.shutdown(socket.SHUT_RDWR)
 
 
-def worth_repeating(error: DBAPIError) -> bool:
+class Stale(Exception):
+    """What was remembered of a row is no longer so; the transaction is to be done again."""
+
+
+def worth_repeating(error: Exception) -> bool:
     """Whether a transaction failed only because of another one, so that it can be done again."""
-    state = getattr(error.orig, "sqlstate", None)
-    return isinstance(error, IntegrityError) or state in ("40001", "40P01")
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return isinstance(error, IntegrityError | Stale) or state in ("40001", "40P01")

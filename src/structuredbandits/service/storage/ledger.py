@@ -16,15 +16,11 @@ from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from structuredbandits.service.storage import tables
-from structuredbandits.service.storage.database import Database
+from structuredbandits.service.storage.database import Database, Stale
 from structuredbandits.service.subject_state import SubjectState
 
 Row = dict[str, Any]
 _NUMBERS_KEPT = 100_000
-
-
-class Stale(Exception):
-    """What was remembered of a subject is no longer so; the transaction is to be done again."""
 
 
 @dataclass(slots=True)

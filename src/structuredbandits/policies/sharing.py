@@ -1,0 +1,323 @@
+"""The probabilities of the next choice, compiled, for many subjects at once.
+
+An operation `share` is found by the type of an agent, as `decide` is. This room must not know how
+probabilities are used. They are within a thousandth of `Policy.probabilities`, which is slower.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from structuredbandits._compiled import borrow, by_type, kernel, unowned
+from structuredbandits.confidence.evidence import evidence_of, summarise
+from structuredbandits.confidence.memory import Memory, box_of
+from structuredbandits.policies.algorithm import Algorithm
+from structuredbandits.policies.classical.thompson import ThompsonAgent, ThompsonSampling
+from structuredbandits.policies.competitive import Competitive, CompetitiveAgent
+from structuredbandits.policies.index import IndexAlgorithm
+from structuredbandits.policies.joint import JointAgent
+from structuredbandits.policies.largest import WORK_COLUMNS, add_largest
+from structuredbandits.policies.narrowing import competitive_candidates
+from structuredbandits.policies.protocol import (
+    _registered,
+    implements,
+    index_or_infinity,
+    leading_mean,
+    moment_at,
+    restore,
+)
+from structuredbandits.policies.structured.hierarchical import Hierarchical, HierarchicalAgent
+from structuredbandits.policies.structured.hierarchical_model import (
+    list_plausible,
+    posterior_of_mean,
+)
+
+# θ whose weights together are below this are left out.
+_NEGLIGIBLE = 3e-4
+# Rows of scratch numbers, each as long as the arms: three for the quadrature, three of our own.
+_SCRATCH_ROWS = 6
+
+
+def share(
+    agent: Any,
+    memory: Any,
+    evidence: Any,
+    allowed: np.ndarray,
+    n_allowed: int,
+    moment: Any,
+    generator: Any,
+    table: np.ndarray,
+    scratch: np.ndarray,
+    work: np.ndarray,
+    shares: np.ndarray,
+) -> None:
+    """Write the probability of each of the first ``n_allowed`` allowed arms to ``shares``: (arms,).
+
+    ``shares`` is 0 everywhere before; ``table`` is that of `normal_table`.
+    """
+    raise TypeError("share is for compiled code")
+
+
+@by_type(share)
+def _share(
+    agent: Any,
+    memory: Any,
+    evidence: Any,
+    allowed: Any,
+    n_allowed: Any,
+    moment: Any,
+    generator: Any,
+    table: Any,
+    scratch: Any,
+    work: Any,
+    shares: Any,
+) -> Any:
+    own = _registered("share", agent)
+    return _share_by_index if own is None and _registered("index", agent) is not None else own
+
+
+def is_compiled(algorithm: Algorithm) -> bool:
+    """Whether `share` knows an algorithm.
+
+    Examples
+    --------
+    >>> is_compiled(Competitive(ThompsonSampling())), is_compiled(Hierarchical())
+    (True, True)
+    """
+    if isinstance(algorithm, Competitive):
+        plain = algorithm.informative is None and not algorithm.pull_each_arm_first
+        return plain and algorithm.foreign is None and is_compiled(algorithm.policy)
+    if isinstance(algorithm, IndexAlgorithm):
+        return not algorithm.random_index or type(algorithm) is ThompsonSampling
+    return type(algorithm) is Hierarchical
+
+
+def _share_by_index(
+    agent: Any,
+    memory: Any,
+    evidence: Any,
+    allowed: Any,
+    n_allowed: Any,
+    moment: Any,
+    generator: Any,
+    table: Any,
+    scratch: Any,
+    work: Any,
+    shares: Any,
+) -> Any:
+    leader = leading_mean(evidence, allowed, n_allowed)
+    best, fewest, ties = -math.inf, math.inf, 0
+    values = scratch[0]
+    for place in range(n_allowed):
+        arm = allowed[place]
+        value = index_or_infinity(agent, evidence, arm, leader, n_allowed, moment, generator)
+        values[place] = value
+        pending = evidence.pending[arm] if value == math.inf else 0.0
+        if value > best or (value == best and pending < fewest) or ties == 0:
+            best, fewest, ties = value, pending, 1
+        elif value == best and pending == fewest:
+            ties += 1
+    for place in range(n_allowed):
+        arm = allowed[place]
+        if values[place] == best and (best < math.inf or evidence.pending[arm] == fewest):
+            shares[arm] = 1.0 / ties
+
+
+@implements(share, ThompsonAgent)
+def _share_of_thompson(
+    agent: Any,
+    memory: Any,
+    evidence: Any,
+    allowed: Any,
+    n_allowed: Any,
+    moment: Any,
+    generator: Any,
+    table: Any,
+    scratch: Any,
+    work: Any,
+    shares: Any,
+) -> Any:
+    fewest, ties = math.inf, 0
+    for place in range(n_allowed):
+        arm = allowed[place]
+        if evidence.counts[arm] == 0.0:
+            if evidence.pending[arm] < fewest:
+                fewest, ties = evidence.pending[arm], 1
+            elif evidence.pending[arm] == fewest:
+                ties += 1
+    if ties > 0:  # what was never seen comes first
+        for place in range(n_allowed):
+            arm = allowed[place]
+            if evidence.counts[arm] == 0.0 and evidence.pending[arm] == fewest:
+                shares[arm] = 1.0 / ties
+        return
+    means, deviations, won = scratch[3], scratch[4], scratch[5]
+    for place in range(n_allowed):
+        arm = allowed[place]
+        means[place] = evidence.means[arm]
+        deviations[place] = agent.width * evidence.scales[arm]
+        won[place] = 0.0
+    add_largest(table, means, deviations, n_allowed, 1.0, scratch, work, won)
+    for place in range(n_allowed):
+        shares[allowed[place]] = won[place]
+
+
+@implements(share, CompetitiveAgent)
+@implements(share, JointAgent)
+def _share_of_competitive(
+    agent: Any,
+    memory: Any,
+    evidence: Any,
+    allowed: Any,
+    n_allowed: Any,
+    moment: Any,
+    generator: Any,
+    table: Any,
+    scratch: Any,
+    work: Any,
+    shares: Any,
+) -> Any:
+    candidates, count = competitive_candidates(agent.tables, box_of(memory), allowed)
+    share(
+        agent.inner,
+        memory,
+        evidence,
+        candidates,
+        count,
+        moment,
+        generator,
+        table,
+        scratch,
+        work,
+        shares,
+    )
+
+
+@implements(share, HierarchicalAgent)
+def _share_of_hierarchical(
+    agent: Any,
+    memory: Any,
+    evidence: Any,
+    allowed: Any,
+    n_allowed: Any,
+    moment: Any,
+    generator: Any,
+    table: Any,
+    scratch: Any,
+    work: Any,
+    shares: Any,
+) -> Any:
+    tree, model = memory.floats, agent.model
+    numbers = np.empty(model.log_prior.size, dtype=np.int64)
+    count = list_plausible(model, tree[1], tree[0], numbers)
+    least = _NEGLIGIBLE / count
+    means, deviations, won = scratch[3], scratch[4], scratch[5]
+    for place in range(n_allowed):
+        won[place] = 0.0
+    for number in range(count):
+        weight = tree[0, number]
+        if weight < least:
+            continue
+        for place in range(n_allowed):
+            mean, variance = posterior_of_mean(model, evidence, numbers[number], allowed[place])
+            means[place], deviations[place] = mean, agent.spread * math.sqrt(variance)
+        add_largest(table, means, deviations, n_allowed, weight, scratch, work, won)
+    for place in range(n_allowed):
+        shares[allowed[place]] = won[place]
+
+
+@kernel
+def share_many(
+    agent: Any,
+    memory: Memory,
+    blocks: np.ndarray,
+    decided: np.ndarray,
+    horizon: int,
+    allowed: np.ndarray,
+    addresses: np.ndarray,
+    table: np.ndarray,
+) -> np.ndarray:
+    """Probability of each arm for each of many subjects, from their evidence: (subjects, arms)."""
+    agent, memory = unowned(agent), unowned(memory)
+    generator = borrow(addresses)
+    shares = np.zeros((blocks.shape[0], blocks.shape[2]))
+    scratch = np.empty((_SCRATCH_ROWS, blocks.shape[2]))
+    work = np.empty((2 * blocks.shape[2] + 1, WORK_COLUMNS))
+    for subject in range(blocks.shape[0]):
+        evidence = evidence_of(unowned(blocks[subject]))
+        received = 0.0
+        for arm in range(blocks.shape[2]):
+            summarise(evidence, arm)
+            received += evidence.counts[arm]
+        moment = moment_at(int(received), decided[subject], horizon)
+        restore(agent, memory, evidence, moment)
+        share(
+            agent,
+            memory,
+            evidence,
+            unowned(allowed),
+            allowed.size,
+            moment,
+            generator,
+            unowned(table),
+            unowned(scratch),
+            unowned(work),
+            unowned(shares[subject]),
+        )
+        total = shares[subject].sum()
+        for arm in range(blocks.shape[2]):
+            shares[subject, arm] /= total
+    return shares
+
+
+@kernel
+def explain_many(
+    lower: np.ndarray,
+    upper: np.ndarray,
+    optimal: np.ndarray,
+    blocks: np.ndarray,
+    root_alpha: float,
+    allowed: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """How many θ are plausible for each subject, and which allowed arms are best at one of them.
+
+    ``lower``, ``upper`` and ``optimal`` are (parameters, arms). If no θ is plausible, all compete.
+    """
+    n_arms = blocks.shape[2]
+    plausible = np.zeros(blocks.shape[0], dtype=np.int64)
+    competitive = np.zeros((blocks.shape[0], n_arms), dtype=np.bool_)
+    low, high = np.empty(n_arms), np.empty(n_arms)
+    seen = np.empty(n_arms, dtype=np.int64)
+    for subject in range(blocks.shape[0]):
+        evidence = evidence_of(blocks[subject])
+        received, n_seen = 0.0, 0
+        for arm in range(n_arms):
+            summarise(evidence, arm)
+            received += evidence.counts[arm]
+            if evidence.counts[arm] > 0.0:
+                seen[n_seen] = arm
+                n_seen += 1
+        q = root_alpha * moment_at(int(received), 0, 0).width
+        for place in range(n_seen):
+            arm = seen[place]
+            low[place] = evidence.means[arm] - q * evidence.scales[arm]
+            high[place] = evidence.means[arm] + q * evidence.scales[arm]
+        for parameter in range(lower.shape[0]):
+            fits = True
+            for place in range(n_seen):
+                arm = seen[place]
+                if not (lower[parameter, arm] < high[place] and upper[parameter, arm] > low[place]):
+                    fits = False
+                    break
+            if fits:
+                plausible[subject] += 1
+                for place in range(allowed.size):
+                    if optimal[parameter, allowed[place]]:
+                        competitive[subject, allowed[place]] = True
+        if plausible[subject] == 0:
+            for place in range(allowed.size):
+                competitive[subject, allowed[place]] = True
+    return plausible, competitive
