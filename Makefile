@@ -13,7 +13,7 @@
 .NOTPARALLEL:
 .SECONDARY:
 .DEFAULT_GOAL := help
-.PHONY: help demo test style types layers pytest bench bench-service docs lock clean
+.PHONY: help demo test style types layers pytest chromium bench bench-service docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -89,9 +89,20 @@ layers: $(VENV)/.test-package
 	@$(BIN)/lint-imports --no-logo
 
 # TESTS="tests/frame -k lock" runs some of them.
-pytest: $(VENV)/.test-package
+pytest: $(VENV)/.test-package chromium
 	@echo "Tests"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
+
+# The pages are tested in a real browser, which is installed where that is possible.
+INSTALL_CHROMIUM = apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium
+chromium:
+	@command -v chromium >/dev/null || { \
+		echo "Installing the browser Chromium for the tests of the pages (about a minute)."; \
+		if test "$$(id -u)" = 0; then sh -c '$(INSTALL_CHROMIUM)'; \
+		else sudo -n sh -c '$(INSTALL_CHROMIUM)'; fi >/dev/null 2>&1 || \
+		echo "Chromium cannot be installed from here, so the tests of the pages will fail:" \
+			"install it (on Debian 'apt-get install chromium') and run this again." >&2; }
 
 bench: $(VENV)/.test-package
 	@$(BIN)/python -m benchmarks
