@@ -61,7 +61,7 @@ StructureChoice = Annotated[
     Annotated[NamedStructure, Tag("named")] | Annotated[DrawnStructure, Tag("drawn")],
     Discriminator(_form),
 ]
-ThetaChoice = float | str | list[float | str]
+ThetaChoice = int | float | str | list[int | float | str]
 
 
 class StructureRequest(_Request):

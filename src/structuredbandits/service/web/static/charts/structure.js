@@ -7,7 +7,7 @@ import { spread } from "/static/shared/numbers.js";
 const dashes = (look) => look.dash.map((length) => 2.2 * length).join(" ") || null;
 
 /**
- * Draws into an element. `onTheta(value, done)` is called while θ* is dragged or moved by keys;
+ * Draws into an element. `onTheta(value)` is called while θ* is dragged or moved by keys;
  * without it θ* is not drawn.
  */
 export function structureChart(element, { onTheta, height = 340 } = {}) {
@@ -75,11 +75,11 @@ export function structureChart(element, { onTheta, height = 340 } = {}) {
       s("text", { class: "halo", y: area.inner.top - 8, "text-anchor": "middle" }, "θ*"),
     );
     const [low, high] = [structure.axes[0][0], structure.axes[0].at(-1)];
-    const move = (value, done) => {
+    const move = (value) => {
       const step = (high - low) / 600;
       theta = Number(Math.min(high, Math.max(low, Math.round(value / step) * step)).toPrecision(6));
       showTheta();
-      onTheta(theta, done);
+      onTheta(theta);
     };
     const at = (event) => area.fromX(event.clientX - area.svg.getBoundingClientRect().left);
     group.addEventListener("pointerdown", (event) => {
@@ -88,16 +88,16 @@ export function structureChart(element, { onTheta, height = 340 } = {}) {
       group.focus({ focusVisible: false });
     });
     group.addEventListener("pointermove", (event) => {
-      if (group.hasPointerCapture(event.pointerId)) move(at(event), false);
+      if (group.hasPointerCapture(event.pointerId)) move(at(event));
     });
-    group.addEventListener("pointerup", (event) => move(at(event), true));
+    group.addEventListener("pointerup", (event) => move(at(event)));
     group.addEventListener("keydown", (event) => {
       const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
       const ends = { Home: low, End: high }[event.key];
       if (steps === undefined && ends === undefined) return;
       event.preventDefault();
       event.stopPropagation();
-      move(ends ?? theta + (steps * (high - low)) / 120, true);
+      move(ends ?? theta + (steps * (high - low)) / 120);
     });
     return group;
   }

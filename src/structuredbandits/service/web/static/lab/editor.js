@@ -17,6 +17,7 @@ export function openEditor(dialog, drawn, shown) {
   let resolveWith = null;
 
   const chart = h("div", { class: "chart", id: "editor-chart" });
+  chart.addEventListener("mousedown", (event) => event.preventDefault()); // the new point keeps the focus
   const armBox = h("div", { class: "editor-arms", role: "radiogroup", "aria-label": "Arm to change" });
   const problem = h("p", { class: "note bad", role: "alert", hidden: true });
   const fields = fieldsOf();

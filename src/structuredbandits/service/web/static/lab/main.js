@@ -16,13 +16,14 @@ import { byId, h, put } from "/static/shared/elements.js";
 import { listing, percent } from "/static/shared/numbers.js";
 import { themeSwitch } from "/static/shared/top.js";
 
+const SLOW = "Computing… The first run of a policy compiles it for this machine, which takes some seconds.";
 const page = { choice: { problem: "three-arms" }, drawn: null, structure: null, answer: null, watched: "ucb-c" };
 
 byId("top-end").append(themeSwitch());
 const trouble = (sentence) => put(byId("trouble"), sentence ? h("p", { class: "note bad" }, sentence) : null);
 const setup = setupForm(byId("setup"), { structure: chooseStructure, theta: moveTheta, run: runAgain, draw: drawStructure }, trouble);
 const curves = structureChart(byId("structure"), { onTheta: moveTheta });
-const map = thetaMap(byId("structure"), { onTheta: (theta) => moveTheta(theta, true) });
+const map = thetaMap(byId("structure"), { onTheta: moveTheta });
 const arms = armsChart(byId("arms"));
 const pulls = pullsChart(byId("pulls"));
 const regret = lineChart(byId("regret"), "Cumulative regret of every policy");
@@ -30,15 +31,19 @@ const steps = stepsChart(byId("steps"));
 const score = scoreTable(byId("score"), (policy) => { page.watched = policy; showRun(); });
 const player = playback(byId("transport"), showRound);
 
+let latest = null;
+
 /** Shows the chosen problem, or the drawn one if `choice` is null. */
 async function chooseStructure(choice) {
-  const wanted = choice ?? page.drawn;
+  const wish = choice ?? page.drawn;
+  latest = wish;
   try {
-    const structure = await post("/v1/lab/structures", { structure: wanted });
-    page.choice = wanted;
+    const structure = await post("/v1/lab/structures", { structure: wish });
+    if (latest !== wish) return; // another one was chosen meanwhile
+    page.choice = wish;
     page.structure = structure;
     page.answer = null;
-    setup.setStructure(structure, structure.thetas[0], "breakpoints" in wanted);
+    setup.setStructure(structure, structure.thetas[0], "breakpoints" in wish);
     const [shown, other] = structure.kind === "interval" ? [curves, map] : [map, curves];
     other.clear();
     shown.setStructure(structure, structure.thetas[0]);
@@ -61,31 +66,29 @@ function showLegend(structure) {
   put(byId("structure-legend"), words);
 }
 
-function moveTheta(theta, done) {
+function moveTheta(theta) {
   setup.setTheta(theta);
   (page.structure.kind === "interval" ? curves : map).setTheta(theta);
-  return done ? runAgain() : runSoon();
+  return runAgain();
 }
 
-// While θ* is dragged one request is under way at a time, always followed by the latest wish.
+// One request is under way at a time, also while θ* is dragged, and the latest wish follows it.
 let running = false;
 let wanted = false;
-
-async function runSoon() {
-  if (running) {
-    wanted = true;
-    return;
-  }
-  await runAgain();
-}
 
 async function runAgain() {
   wanted = running;
   if (running) return;
   running = true;
   byId("stage").classList.add("working");
+  const slow = setTimeout(() => { byId("sentence").textContent = SLOW; }, 2500);
   try {
-    const answer = await post("/v1/lab/runs", { structure: page.choice, ...setup.request });
+    const { choice } = page;
+    const answer = await post("/v1/lab/runs", { structure: choice, ...setup.request }, { patience: 300 });
+    if (choice !== page.choice) {
+      wanted = true; // the answer is about a structure that is no longer shown
+      return;
+    }
     page.answer = answer;
     if (!answer.policies.some((run) => run.policy === page.watched)) {
       page.watched = (answer.policies.find((run) => run.sets) ?? answer.policies[0]).policy;
@@ -96,9 +99,10 @@ async function runAgain() {
     trouble(problem.message);
   } finally {
     running = false;
+    clearTimeout(slow);
     byId("stage").classList.remove("working");
+    if (wanted) await runAgain();
   }
-  if (wanted) await runAgain();
 }
 
 const watchedRun = () => page.answer.policies.find((run) => run.policy === page.watched);

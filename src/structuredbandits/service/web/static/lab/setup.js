@@ -89,7 +89,7 @@ export function setupForm(form, listeners, trouble) {
     const select = h("select", { id: "theta", "aria-label": "θ*" }, structure.labels.map((parts, i) => h("option", { value: i }, parts.join(", "))));
     const wanted = [theta].flat().map(String).join("\n");
     select.value = Math.max(0, structure.labels.findIndex((parts) => parts.join("\n") === wanted));
-    select.addEventListener("change", () => listeners.theta(valueAt(structure, Number(select.value)), true));
+    select.addEventListener("change", () => listeners.theta(valueAt(structure, Number(select.value))));
     return select;
   }
 
@@ -103,7 +103,7 @@ export function setupForm(form, listeners, trouble) {
       if (field.value === "" || !(value >= axis[0] && value <= axis.at(-1))) {
         return trouble(`${name} must be a number from ${axis[0]} to ${axis.at(-1)}.`);
       }
-      return listeners.theta(one ? value : theta.map((old, k) => (k === i ? value : old)), true);
+      return listeners.theta(one ? value : theta.map((old, k) => (k === i ? value : old)));
     });
     return one ? field : h("label", { class: "field" }, name, field);
   }

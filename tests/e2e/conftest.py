@@ -1,0 +1,159 @@
+"""A real service in a process of its own, and a real Chromium that looks at it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+COMMAND = [sys.executable, "-c", "from structuredbandits.cli import main; main()"]
+# Long, since a busy machine must not make a test red.
+PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Site(NamedTuple):
+    """A running service."""
+
+    url: str
+    admin: str
+    """A key that opens everything."""
+    reader: str
+    """A key that only reads."""
+
+    def client(self) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {self.admin}"}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=60.0)
+
+
+def make_key(database: Path, *scopes: str) -> str:
+    done = subprocess.run(
+        [*COMMAND, "keys", "create", "--db", str(database), "--scopes", ",".join(scopes)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    database, log = folder / "site.db", folder / "log"
+    admin, reader = make_key(database, "admin"), make_key(database, "read")
+    with log.open("wb") as written:
+        process = subprocess.Popen(
+            [*COMMAND, "serve", "--db", str(database), "--port", "0"],
+            stderr=written,
+            stdout=subprocess.DEVNULL,
+        )
+    try:
+        running = Site(_address(process, log), admin, reader)
+        _compile(running)
+        yield running
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+def _compile(site: Site) -> None:
+    """Run once what the pages run, so that no test waits for a compiler."""
+    for problem, theta in (("three-arms", 0.5), ("plane", [0.9, 0.2]), ("movielens", 67)):
+        body = {"structure": {"problem": problem}, "theta": theta, "rounds": 3}
+        policies = ["ucb", "ucb-s", "ucb-c", "ts", "ts-c"]
+        path = f"{site.url}/v1/lab/runs"
+        httpx.post(path, json=body | {"policies": policies}, timeout=900).raise_for_status()
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Wait until the service says where it listens."""
+    end = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < end:
+        for line in log.read_text(encoding="utf-8").splitlines():
+            told: dict[str, Any] = json.loads(line) if line.endswith("}") else {}
+            if told.get("message") == "listening":
+                return str(told["url"])
+        time.sleep(0.05)
+    pytest.fail(f"the service did not start: {log.read_text(encoding='utf-8')}")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.fail("there is no Chromium here; install it, for example 'apt-get install chromium'")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield running
+        running.close()
+
+
+class Visit:
+    """Opens pages, and remembers everything that a page must not do."""
+
+    def __init__(self, browser: Browser, site: Site) -> None:
+        self._browser = browser
+        self._site = site
+        self._contexts: list[BrowserContext] = []
+        self.faults: list[str] = []
+        self.expected: tuple[str, ...] = ()
+        """Parts of messages that the test provokes itself."""
+
+    def __call__(self, path: str, *, key: str | None = None, **options: Any) -> Page:
+        context = self._browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"} | options
+        )
+        self._contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: self.faults.append(str(error)))
+        page.on("console", lambda message: self._hear(message.type, message.text))
+        page.on("request", lambda request: self._watch(request.url))
+        if key is not None:
+            context.add_init_script(f"sessionStorage.setItem('structuredbandits-key', '{key}')")
+        page.goto(self._site.url + path)
+        return page
+
+    def _hear(self, kind: str, text: str) -> None:
+        # A run of a page that was left may keep the lab busy for a moment: the next page waits.
+        expected = (*self.expected, "429")
+        if kind in ("error", "warning") and not any(part in text for part in expected):
+            self.faults.append(text)
+
+    def _watch(self, url: str) -> None:
+        if not url.startswith(self._site.url):
+            self.faults.append(f"asks elsewhere: {url}")
+        if self._site.admin in url or self._site.reader in url:
+            self.faults.append("a key is in an address")
+
+    def close(self) -> None:
+        for context in self._contexts:
+            context.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, site: Site) -> Iterator[Visit]:
+    """Open a page; the test fails if a page errs, breaks its policy or asks another host."""
+    visits = Visit(browser, site)
+    yield visits
+    visits.close()
+    assert visits.faults == []
