@@ -21,8 +21,8 @@ def launch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launcher]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    made = Postgres(tmp_path_factory.mktemp("postgres") / "data")
+def postgres() -> Iterator[Postgres]:
+    made = Postgres()
     yield made
     made.close()
 

