@@ -112,7 +112,7 @@ bench-service: $(VENV)/.test-package
 	@$(BIN)/python -m benchmarks.service
 
 docs: $(VENV)/.test-package
-	@$(BIN)/python -m mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "The site is in site/index.html."
 
 # Resolved in a clean environment: first what a user installs, then, with those versions held,

@@ -50,23 +50,29 @@ def test_every_file_that_is_named_exists() -> None:
             assert (ROOT / place).exists(), place
 
 
-def test_the_commands_are_understood(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_commands_lead_to_a_picture_of_ones_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "_work", stop)
+    monkeypatch.setattr(command, "_work", stop)  # it takes a while, and is tested elsewhere
+    monkeypatch.chdir(tmp_path)
+    (shop,) = [code for code, _ in examples() if "shop.save" in code]
     text = "\n".join(code for language, code in BLOCKS if language == "console")
     lines = [shlex.split(line) for line in text.splitlines() if line]
-    assert len(lines) > 4
+    assert len(lines) >= 4
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for program, *arguments in lines:
         if program == "make":
             assert f"\n{arguments[0]}:" in makefile
+        elif program == "python":
+            assert arguments == ["shop.py"]
+            run_code(shop, tmp_path)
         else:
             assert program == "structuredbandits"
             assert run(arguments) in (0, 130), (arguments, capsys.readouterr().err)
+    assert (tmp_path / "pictures" / "regions.png").exists()
 
 
 def test_the_picture_is_made_by_its_script(tmp_path: Path) -> None:
@@ -78,4 +84,4 @@ def test_the_picture_is_made_by_its_script(tmp_path: Path) -> None:
     )
     run_code(code, tmp_path)
     drawn = {path.name for path in tmp_path.glob("*.png")}
-    assert drawn == {path.name for path in script.parent.glob("*.png")}
+    assert drawn == {Path(source).name for source in re.findall(r'src="([^"]+)"', README)}

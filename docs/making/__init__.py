@@ -1,0 +1,1 @@
+"""How the site is made: code blocks are run, and what they print and draw is put beside them."""

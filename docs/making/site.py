@@ -1,0 +1,92 @@
+"""Hooks of MkDocs: run the pages' code, put in what it gave, and check spelling and pictures.
+
+Everything that is wrong is a warning here, and `make docs` takes warnings for errors.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+# MkDocs loads this file by its path; the others are imported as the package that they are.
+sys.path.insert(0, str(ROOT))
+
+from docs.making.blocks import Result, runnable, weave  # noqa: E402
+from docs.making.keeping import results_of  # noqa: E402
+from docs.making.running import Failed  # noqa: E402
+
+log = logging.getLogger("mkdocs.hooks.site")
+_IMAGE = re.compile(r"!\[([^\]]*)\]\(")
+WRITTEN = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "examples", "src")
+_MEASURED = ("comparison.md", "capacity.md")
+_woven: dict[str, list[Result]] = {}
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Leave out of the navigation the pages that a benchmark writes, while they are not there."""
+    missing = [name for name in _MEASURED if not Path(config.docs_dir, name).exists()]
+    config.nav = _without(config.nav, missing)
+
+
+def _without(entries: Any, missing: list[str]) -> Any:
+    if isinstance(entries, list):
+        return [kept for entry in entries if (kept := _without(entry, missing)) is not None]
+    if isinstance(entries, dict):
+        kept = {title: _without(entry, missing) for title, entry in entries.items()}
+        return {title: entry for title, entry in kept.items() if entry is not None} or None
+    return None if entries in missing else entries
+
+
+def on_pre_build(config: MkDocsConfig) -> None:
+    """Check the spelling of everything that is written for people."""
+    for line in misspellings(ROOT, WRITTEN):
+        log.warning("spelling: %s", line)
+
+
+def misspellings(folder: Path, places: Sequence[str]) -> list[str]:
+    """One line for each word that is likely wrong, with its file, its line and a better word."""
+    command = [sys.executable, "-m", "codespell_lib", *places]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    # 65 is what it ends with if it found something.
+    return done.stdout.splitlines() if done.returncode in (0, 65) else [done.stderr.strip()]
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Run the code of all pages, and add the pictures that they draw to the site."""
+    pages = {file.src_uri: file.content_string for file in files.documentation_pages()}
+    try:
+        results = results_of(pages)
+    except Failed as error:
+        raise PluginError(str(error)) from None
+    _woven.clear()
+    for name, done in results.items():
+        _woven[name] = []
+        for block, (output, picture) in zip(runnable(pages[name]), done, strict=True):
+            place = None
+            if picture is not None:
+                place = f"made/{name.removesuffix('.md')}/{block.options['picture']}"
+                files.append(File.generated(config, place, content=picture))
+            _woven[name].append(Result(output, place))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Put in what the code gave."""
+    name = page.file.src_uri
+    if name in _woven:
+        markdown = weave(markdown, _woven[name], "../" * name.count("/"))
+    for words in _IMAGE.findall(markdown):
+        if not words.strip():
+            log.warning("%s: a picture has no words for those who cannot see it.", name)
+    return markdown
