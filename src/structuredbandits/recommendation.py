@@ -17,6 +17,7 @@ from structuredbandits.errors import InvalidInput, InvalidPolicy
 from structuredbandits.policies.algorithm import Algorithm
 from structuredbandits.policies.registry import make_algorithm
 from structuredbandits.policies.structured.hierarchical_model import reward_variance
+from structuredbandits.simulation.arguments import check_memory, read_count, read_seed
 from structuredbandits.simulation.progress import Mode, announcing_compilation, reporting
 from structuredbandits.simulation.task import Task
 from structuredbandits.structure import Finite, Structure
@@ -133,20 +134,17 @@ def recommend(
     """
     if not isinstance(structure, Structure):
         raise InvalidInput(f"{structure!r} is not a structure; load or learn one first.")
-    for name, value in (("horizon", horizon), ("runs", runs)):
-        least = 1 if name == "horizon" else 2
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < least:
-            raise InvalidInput(f"{name} is {value!r}; give a whole number of at least {least}.")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidInput(f"the seed is {seed!r}; give a whole number from 0 on.")
-    algorithms, left_out = _applicable(structure, candidates)
-    regret = _simulate(structure, algorithms, int(horizon), int(runs), int(seed), progress)
-    rows = _compare([algorithm.label for algorithm in algorithms], regret, int(seed))
-    exact = structure.exact and structure.standard_errors is None
-    return Recommendation(
-        rows[0].policy, tuple(rows), left_out, int(horizon), int(runs), int(seed), exact
+    horizon, runs, seed = (
+        read_count("horizon", horizon),
+        read_count("runs", runs, 2),
+        read_seed(seed),
     )
+    algorithms, left_out = _applicable(structure, candidates)
+    check_memory(len(algorithms), runs, 1, horizon, structure.n_arms)
+    regret = _simulate(structure, algorithms, horizon, runs, seed, progress)
+    rows = _compare([algorithm.label for algorithm in algorithms], regret, seed)
+    exact = structure.exact and structure.standard_errors is None
+    return Recommendation(rows[0].policy, tuple(rows), left_out, horizon, runs, seed, exact)
 
 
 def _applicable(

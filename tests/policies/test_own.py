@@ -76,7 +76,8 @@ def test_a_run_with_one_s_own_metric_cannot_be_stored() -> None:
 
 
 def test_the_same_in_other_processes() -> None:
-    settings: dict[str, Any] = {"theta": [0, 1], "horizon": 40, "runs": 3, "progress": "off"}
+    # One task for each worker: a worker compiles what is not the library's by itself.
+    settings: dict[str, Any] = {"theta": 1, "horizon": 40, "runs": 3, "progress": "off"}
     here = simulate(TWO, BOTH, **settings)
     with joblib.parallel_config(backend="loky"):
         there = simulate(TWO, BOTH, **settings, n_jobs=2)
@@ -99,8 +100,8 @@ if __name__ == "__main__":
     policies = [mine(width=0.5), mine(width=2)]
     here = sb.simulate(structure, policies, theta=0, horizon=40, runs=3)
     with joblib.parallel_config(backend="loky"):
-        there = sb.simulate(structure, policies, theta=0, horizon=40, runs=3, n_jobs=2)
-    assert (here.reward == there.reward).all()
+        there = sb.simulate(structure, policies[1:], theta=0, horizon=40, runs=3, n_jobs=2)
+    assert (here.reward[1:] == there.reward).all()
     print(*here.policies)
 """
 

@@ -18,6 +18,7 @@ from scipy.special import ndtri
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Marks = NDArray[np.uint8]
 
 
 @dataclass
@@ -191,48 +192,65 @@ class Knowledge:
 
 
 @njit(nogil=True)  # type: ignore[untyped-decorator]
-def plausible(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Flags:
-    """Which θ, (runs, parameters), no arm of a run rules out."""
-    inside = np.zeros((len(low), lower.shape[1]), np.bool_)
-    kept = np.empty(lower.shape[1], np.int64)
+def marks_of_plausible(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Marks:
+    """1 where no arm of a run rules a θ out, (runs, parameters).
+
+    Numbers in place of flags, and one plain loop over θ: so the compiler takes many θ at a time.
+    """
+    inside = np.ones((len(low), lower.shape[1]), np.uint8)
     for run in range(len(low)):
-        n_kept = kept.size
-        for i in range(n_kept):
-            kept[i] = i
+        row = inside[run]
         for arm in range(len(lower)):
-            n_before, n_kept = n_kept, 0
-            for place in range(n_before):
-                i = kept[place]
-                kept[n_kept] = i
-                n_kept += (upper[arm, i] > low[run, arm]) & (lower[arm, i] < high[run, arm])
-        for i in kept[:n_kept]:
-            inside[run, i] = True
+            below, above = low[run, arm], high[run, arm]
+            smallest, largest = lower[arm], upper[arm]
+            for i in range(row.size):
+                row[i] &= np.uint8(largest[i] > below) & np.uint8(smallest[i] < above)
     return inside
 
 
+def plausible(lower: Floats, upper: Floats, low: Floats, high: Floats) -> Flags:
+    """Which θ, (runs, parameters), no arm of a run rules out."""
+    return marks_of_plausible(lower, upper, low, high).view(np.bool_)
+
+
 @njit(nogil=True)  # type: ignore[untyped-decorator]
-def competitive_arms(inside: Flags, optimal: Flags) -> Flags:
-    """The arms, (runs, arms), that are optimal at some plausible θ; all arms if there is none."""
-    found = np.zeros((len(inside), len(optimal)), np.bool_)
+def marks_of_competitive(inside: Marks, optimal: Marks) -> Marks:
+    """1 for the arms, (runs, arms), that are optimal at some plausible θ; all if there is none."""
+    found = np.zeros((len(inside), len(optimal)), np.uint8)
     for run in range(len(inside)):
-        for i in np.flatnonzero(inside[run]):
-            for arm in range(len(optimal)):
-                found[run, arm] |= optimal[arm, i]
-            if found[run].all():
-                break
-        if not found[run].any():
-            found[run] = True
+        row, none = inside[run], True
+        for arm in range(len(optimal)):
+            best, mark = optimal[arm], np.uint8(0)
+            for i in range(row.size):
+                mark |= row[i] & best[i]
+            found[run, arm] = mark
+            none = none and mark == 0
+        if none:
+            found[run] = 1
     return found
 
 
-@njit(nogil=True)  # type: ignore[untyped-decorator]
+def competitive_arms(inside: Flags, optimal: Flags) -> Flags:
+    """The arms, (runs, arms), that are optimal at some plausible θ; all arms if there is none."""
+    marks = marks_of_competitive(inside.view(np.uint8), optimal.view(np.uint8))
+    return marks.view(np.bool_)
+
+
+@njit(nogil=True, fastmath={"nnan", "nsz"})  # type: ignore[untyped-decorator]
 def largest_means(inside: Flags, upper: Floats) -> Floats:
-    """The largest mean, (runs, arms), that is plausible for each arm."""
+    """The largest mean, (runs, arms), that is plausible for each arm.
+
+    There is no NaN here; only if the compiler knows that, it compares many θ at a time.
+    """
     largest = np.full((len(inside), len(upper)), -np.inf)
     for run in range(len(inside)):
-        for i in np.flatnonzero(inside[run]):
-            for arm in range(len(upper)):
-                largest[run, arm] = max(largest[run, arm], upper[arm, i])
+        row = inside[run]
+        for arm in range(len(upper)):
+            means, best = upper[arm], -np.inf
+            for i in range(row.size):
+                value = means[i] if row[i] else -np.inf
+                best = value if value > best else best
+            largest[run, arm] = best
     return largest
 
 

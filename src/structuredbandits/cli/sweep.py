@@ -91,9 +91,11 @@ def sweep(
     continues where it stopped.
     """
     from structuredbandits.simulation.sweeps import sweep as run
+    from structuredbandits.simulation.sweeps.engines import Engine
     from structuredbandits.simulation.sweeps.grid import make_plan
     from structuredbandits.simulation.sweeps.settings import read_settings
 
+    Engine(engine, address, n_jobs)  # refuses what is none, before anything is said
     plan = make_plan(read_settings(file), until, max_runs)
     if not quiet:
         print(_size(plan), file=sys.stderr, flush=True)

@@ -15,6 +15,7 @@ from structuredbandits.errors import InvalidInput, InvalidStructure
 from structuredbandits.learning.cells import Cells
 from structuredbandits.learning.shrinkage import shrink
 from structuredbandits.structure import Finite, Structure, Theta
+from structuredbandits.structure.checks import LARGEST
 from structuredbandits.structure.theta import FloatArray, show_theta
 
 Estimator = Literal["raw", "shrink", "bounds"]
@@ -81,6 +82,12 @@ def estimate_structure(
     if len(cells.arms) < 2:
         raise InvalidStructure(
             f"the log holds only the arm {cells.arms[0]!r}; give one with at least 2 arms."
+        )
+    largest = max(-float(np.nanmin(cells.low)), float(np.nanmax(cells.high)))
+    if largest > LARGEST:
+        raise InvalidStructure(
+            f"a reward is {largest:g} in size, and nothing above {LARGEST:g} can be reckoned with; "
+            "use another unit."
         )
     noise = _noise(cells, sigma)
     kept, dropped = _complete_segments(cells, empty, min_count)

@@ -141,12 +141,14 @@ def _moments(
     high = np.full(number, -np.inf)
     np.minimum.at(low, codes, values)
     np.maximum.at(high, codes, values)
+    with np.errstate(over="ignore"):  # rewards so large are refused later, with a sentence
+        squares = np.square(values - mean[codes])
     return pd.DataFrame(
         {
             "weight": weight,
             "squared_weight": total(np.square(weights)),
             "mean": mean,
-            "deviations": total(weights * np.square(values - mean[codes])),
+            "deviations": total(weights * squares),
             "low": low,
             "high": high,
         }

@@ -15,6 +15,17 @@ from structuredbandits.errors import InvalidInput
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
 
+#: The largest size of a reward: sums of squares of any number of them stay finite.
+LARGEST_REWARD = 1e100
+#: The rounds of a run at the most: some algorithms keep a table of the rounds.
+MOST_ROUNDS = 10**9
+
+
+def too_large(sums: np.ndarray, squares: np.ndarray, counts: np.ndarray) -> bool:
+    """Whether sums or sums of squares are larger than so many rewards can have; all one shape."""
+    most = np.maximum(counts, 1.0) * 1.000001 * LARGEST_REWARD
+    return bool((np.abs(sums) > most).any() or (squares > most * LARGEST_REWARD).any())
+
 
 def allowed_arms(structure: Structure, arms: Iterable[str | int] | None) -> np.ndarray:
     """Positions of the allowed arms, ascending and each once: (allowed,) int64.
@@ -46,6 +57,13 @@ def read_horizon(horizon: int | None) -> int:
             f"the horizon is {horizon!r}; give a whole number of at least 1 round, or None."
         )
     return int(horizon)
+
+
+def read_history(history: Any) -> Iterable[Any]:
+    """The rows of a history."""
+    if isinstance(history, str) or not isinstance(history, Iterable):
+        raise InvalidInput(f"the history is {history!r}; give rows of an arm and its reward.")
+    return history
 
 
 def arm_with_reward(row: Any) -> tuple[str | int, float]:

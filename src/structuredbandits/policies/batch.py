@@ -12,7 +12,12 @@ from structuredbandits._compiled import addresses_of, new_generator
 from structuredbandits.confidence.evidence import new_block
 from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
-from structuredbandits.policies.arguments import allowed_arms, read_horizon
+from structuredbandits.policies.arguments import (
+    MOST_ROUNDS,
+    allowed_arms,
+    read_horizon,
+    too_large,
+)
 from structuredbandits.policies.frame import bind
 from structuredbandits.policies.largest import normal_table
 from structuredbandits.policies.protocol import moment_at
@@ -229,7 +234,13 @@ def _blocks(
             raise InvalidInput(f"{name} must be {seen.shape} finite numbers, as counts are.")
         if name != "sums" and (numbers < 0).any():
             raise InvalidInput(f"{name} has a negative number; all must be at least 0.")
+        if name in ("counts", "pending") and (numbers != np.floor(numbers)).any():
+            raise InvalidInput(f"{name} has a number that is not whole; count pulls.")
         blocks[:, row] = structure.sign * numbers if name == "sums" else numbers
+    if too_large(blocks[:, 1], blocks[:, 2], blocks[:, 0]):
+        raise InvalidReward("sums are too large to reckon with; use another unit for rewards.")
+    if (blocks[:, 0] + blocks[:, 5]).sum(axis=1).max(initial=0.0) > MOST_ROUNDS:
+        raise InvalidInput(f"counts add up to more than {MOST_ROUNDS:,} rounds; count pulls.")
     return blocks
 
 

@@ -45,6 +45,11 @@ def index_policy(function: Callable[..., float]) -> type[Any]:
     >>> cautious.name
     'cautious'
     """
+    if not inspect.isfunction(function):
+        raise InvalidPolicy(
+            f"{function!r} is no function; give one of an arm and the moment, which returns its "
+            "index."
+        )
     parameters = list(inspect.signature(function).parameters.values())
     settings = parameters[2:]
     if len(parameters) < 2 or any(p.default is inspect.Parameter.empty for p in settings):

@@ -19,7 +19,13 @@ from structuredbandits.confidence.plausible import ConfidenceSet
 from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward
 from structuredbandits.policies import state
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
-from structuredbandits.policies.arguments import allowed_arms, arm_with_reward, read_horizon
+from structuredbandits.policies.arguments import (
+    LARGEST_REWARD,
+    allowed_arms,
+    arm_with_reward,
+    read_history,
+    read_horizon,
+)
 from structuredbandits.policies.frame import bind
 from structuredbandits.policies.protocol import moment_at
 from structuredbandits.policies.steps import (
@@ -79,7 +85,7 @@ class Policy:
         self._foreign: Any = copy.deepcopy(getattr(algorithm, "foreign", None))
         self._prepare(_FIRST_ROUNDS)
         self._restore()
-        for row in history:
+        for row in read_history(history):
             self.update(*arm_with_reward(row))
 
     def _prepare(self, rounds: int) -> None:
@@ -143,7 +149,11 @@ class Policy:
             value = float(reward)
         except (TypeError, ValueError):
             value = math.nan
-        if not math.isfinite(value):
+        if not abs(value) <= LARGEST_REWARD:  # NaN is not, either
+            if math.isfinite(value):
+                raise InvalidReward(
+                    f"the reward is {reward!r}, too large to reckon with; use another unit."
+                )
             raise InvalidReward(f"the reward is {reward!r}; give a finite number.")
         if self._unit and not 0.0 <= value <= 1.0:
             raise InvalidReward(

@@ -205,6 +205,8 @@ def _read_settings(policy: str, text: str) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
+        if key in settings:
+            raise InvalidPolicy(f"policy {policy!r} gives {key} twice; give it once.")
         try:
             if not equals:
                 raise ValueError

@@ -9,6 +9,7 @@ import numpy as np
 from structuredbandits.confidence.evidence import ROWS
 from structuredbandits.confidence.memory import EMPTY_ROUNDS, REGISTERS_ROW, keeps_set
 from structuredbandits.errors import DamagedFile, InvalidPolicy, WrongVersion
+from structuredbandits.policies.arguments import MOST_ROUNDS, too_large
 
 if TYPE_CHECKING:
     from structuredbandits.policies.policy import Policy
@@ -57,10 +58,13 @@ def resume(cls: type[_Policy], structure: Structure, saved: dict[str, Any]) -> _
         policy = cls(algorithm_from_dict(saved["policy"]), structure)
         for name, row in _STORED_ROWS.items():
             policy.block[row] = _numbers(saved, name, structure.n_arms)
-        policy.clock[:] = _clock(saved, int(policy.block[0].sum()))
+        counts, sums, squares = policy.block[:3]
+        if too_large(sums, squares, counts):
+            raise ValueError("sums are larger than rewards can be")
+        policy.clock[:] = _clock(saved, int(counts.sum()))
         policy.generator.bit_generator.state = saved["generator"]
         empty_rounds = _whole("empty_rounds", saved["empty_rounds"])
-    except (KeyError, TypeError, ValueError) as problem:
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
         if isinstance(problem, InvalidPolicy):
             raise
         raise DamagedFile(f"the state of the policy is damaged ({problem}).") from None
@@ -93,6 +97,8 @@ def _whole(name: str, value: Any) -> int:
 def _clock(saved: dict[str, Any], received: int) -> list[int]:
     """Rewards received, decisions made and the horizon; the first must agree with the counts."""
     clock = [_whole("each number of clock", value) for value in saved["clock"]]
+    if max(clock[:2], default=0) > MOST_ROUNDS:
+        raise ValueError(f"clock holds {max(clock[:2])}, more rounds than a run can have")
     if len(clock) != 3 or clock[0] != received:
         raise ValueError(f"clock must be three numbers, of which the first is {received}")
     return clock

@@ -114,6 +114,8 @@ def load_structure(source: str | PathLike[str], /, **options: Any) -> Structure:
             f"options ({', '.join(options)}) go with an embedded name, and {str(source)!r} is "
             "none; leave them out."
         )
+    if not isinstance(source, str | PathLike):
+        raise InvalidInput(f"{source!r} is no structure; give an embedded name or a file.")
     path = Path(source)
     if not path.exists():
         raise FileError(

@@ -13,9 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from structuredbandits.environments import Environment, Gaussian, TableEnvironment
+from structuredbandits.environments import (
+    Environment,
+    Gaussian,
+    NormalEnvironment,
+    TableEnvironment,
+)
 from structuredbandits.errors import InvalidInput, InvalidPolicy, StructureWarning
 from structuredbandits.policies.algorithm import Algorithm
+from structuredbandits.policies.arguments import LARGEST_REWARD
 from structuredbandits.policies.registry import applicable, make_algorithm, policy_names
 from structuredbandits.problems import Problem, load_problem
 from structuredbandits.structure import Structure
@@ -66,12 +72,12 @@ def _whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def read_count(name: str, value: int | None) -> int:
+def read_count(name: str, value: int | None, least: int = 1) -> int:
     """A number of rounds, runs or checkpoints."""
     if value is None:
         raise InvalidInput(f"a bare structure has no {name}; give one, for example {name}=10_000.")
-    if not _whole(value) or value < 1:
-        raise InvalidInput(f"{name} is {value!r}; give a whole number of at least 1.")
+    if not _whole(value) or value < least:
+        raise InvalidInput(f"{name} is {value!r}; give a whole number of at least {least}.")
     if value > _MOST:
         raise InvalidInput(f"{name} is {float(value):.3g}, too large to count; give at most 1e15.")
     return int(value)
@@ -212,6 +218,22 @@ def _has_unit_rewards(environment: Environment, thetas: Sequence[Any]) -> bool:
         return False
     tables = (environment.quantile_table(theta) for theta in thetas)
     return all(values.min() >= 0.0 and values.max() <= 1.0 for _, values in tables)
+
+
+def check_rewards(environment: Environment, thetas: Sequence[Any]) -> None:
+    """Refuse rewards so large that their sums are no numbers any more."""
+    for theta in thetas:
+        if isinstance(environment, NormalEnvironment):
+            sizes = np.abs(environment.location(theta)) + np.abs(environment.scale(theta))
+        elif isinstance(environment, TableEnvironment):
+            sizes = np.abs(environment.quantile_table(theta)[1])
+        else:
+            return
+        if not sizes.max() <= LARGEST_REWARD:
+            raise InvalidInput(
+                f"rewards at θ = {show_theta(theta)} are as large as {sizes.max():g}, too large to "
+                "reckon with; use another unit."
+            )
 
 
 def check_memory(cells: int, runs: int, marks: int, horizon: int, arms: int) -> None:

@@ -91,6 +91,8 @@ def read_results(path: str | PathLike[str]) -> dict[str, Any]:
     WrongVersion
         If another version of the library wrote it in a way that this one does not read.
     """
+    if not isinstance(path, str | PathLike):
+        raise InvalidInput(f"{path!r} is no file; give the path of one that Results.save wrote.")
     source = Path(path)
     try:
         data = source.read_bytes()

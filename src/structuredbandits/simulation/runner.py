@@ -17,6 +17,7 @@ from structuredbandits.simulation.arguments import (
     DEFAULT_CHECKPOINTS,
     check_grid,
     check_memory,
+    check_rewards,
     read_checkpoints,
     read_count,
     read_policies,
@@ -88,6 +89,7 @@ def simulate(
     marks = read_checkpoints(checkpoints, rounds)
     shape = (len(algorithms), len(thetas))
     check_memory(math.prod(shape), n_runs, len(marks), rounds, structure.n_arms)
+    check_rewards(world, thetas)
     check_grid(structure, algorithms, thetas, rounds)
     chunk = max(1, min(n_runs, _CHUNK_ROUNDS // rounds + 1))
     tasks = [

@@ -5,7 +5,6 @@ This module knows shapes and ranges. It must not know where the numbers come fro
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -13,6 +12,9 @@ from numpy.typing import ArrayLike
 
 from structuredbandits.errors import InvalidStructure
 from structuredbandits.structure.theta import FloatArray, Parameters, read_only
+
+#: The largest mean or σ: sums of squares of any number of rewards of this size stay finite.
+LARGEST = 1e100
 
 
 def as_floats(values: ArrayLike, what: str) -> FloatArray:
@@ -76,6 +78,11 @@ def one_an_arm(values: ArrayLike, arms: tuple[str, ...], what: str, least: float
             raise InvalidStructure(
                 f"{what} = {value:g} for arm {arm!r}; give a finite number that is not negative."
             )
+        if value > LARGEST:
+            raise InvalidStructure(
+                f"{what} = {value:g} for arm {arm!r}, and nothing above {LARGEST:g} can be "
+                "reckoned with; use another unit."
+            )
     return read_only(full)
 
 
@@ -124,11 +131,10 @@ def check_order(
             f"the bounds of arm {arms[k]!r} at θ = {parameters.label(i)} cross: lower "
             f"{lower[i, k]:g} is above upper {upper[i, k]:g}; exchange them."
         )
-    # As Python floats, which overflow to infinity without a warning.
-    if not math.isfinite(float(upper.max()) - float(lower.min())):
+    if max(-float(lower.min()), float(upper.max())) > LARGEST:
         raise InvalidStructure(
-            f"the means run from {lower.min():g} to {upper.max():g}, which is more than floating "
-            "point can hold; use another unit."
+            f"the means run from {lower.min():g} to {upper.max():g}, and nothing above "
+            f"{LARGEST:g} in size can be reckoned with; use another unit."
         )
 
 

@@ -214,6 +214,8 @@ class _Block:
         else:
             with self._settings.at(path if given is not None else self._path("problem")):
                 found = arguments.read_thetas(given, world.thetas, world.environment)
+        with self._settings.at(self._path("problem")):
+            arguments.check_rewards(world.environment, found)
         for _, algorithm in self._policies():
             with self._settings.at(self._path("policies")):
                 arguments.check_unit_rewards([algorithm], world.environment, found)

@@ -125,6 +125,8 @@ def read_settings(grid: Mapping[str, Any] | str | PathLike[str]) -> Settings:
     """Settings from a mapping, or from the TOML file at a path."""
     if isinstance(grid, Mapping):
         return Settings(grid)
+    if not isinstance(grid, str | PathLike):
+        raise InvalidInput(f"{grid!r} is no grid; give the path of a TOML file, or a mapping.")
     path = Path(grid)
     try:
         text = path.read_text(encoding="utf-8")

@@ -1,0 +1,164 @@
+"""Rubbish is refused with one sentence and changes nothing; nothing that is accepted can crash."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import structuredbandits as sb
+from structuredbandits.policies.arguments import LARGEST_REWARD
+
+TWO = sb.Structure.from_table([[1.0, 0.2], [0.1, 0.9]], sigma=0.5, arms=["a", "b"])
+NAMES = ["ucb", "ts", "ucb-c", "ts-c", "ucb-s", "ucb-tuned", "ucb-tuned-c", "posterior"]
+
+
+def running(name: str = "ucb-c") -> sb.Policy:
+    return sb.make_policy(name, TWO, seed=1, history=[("a", 0.5), ("b", 0.7)])
+
+
+def refuses(action: Callable[[], Any], says: str) -> None:
+    with pytest.raises(sb.StructuredBanditsError) as caught:
+        action()
+    sentence = str(caught.value)
+    assert says in sentence
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("reward", "says"),
+    [
+        (math.nan, "the reward is nan; give a finite number."),
+        (-math.inf, "the reward is -inf; give a finite number."),
+        (None, "the reward is None; give a finite number."),
+        ("1.5x", "the reward is '1.5x'; give a finite number."),
+        (np.array([1.0, 2.0]), "give a finite number."),
+        (1e101, "the reward is 1e+101, too large to reckon with; use another unit."),
+        (-1e308, "the reward is -1e+308, too large to reckon with; use another unit."),
+    ],
+)
+def test_a_reward_that_cannot_be_used_changes_nothing(reward: Any, says: str) -> None:
+    policy = running()
+    before = json.dumps(policy.state_dict())
+    refuses(lambda: policy.update("a", reward), says)
+    assert json.dumps(policy.state_dict()) == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b"]),
+            st.sampled_from([LARGEST_REWARD, -LARGEST_REWARD, 1e50, 0.0, 5e-324, 1.0]),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_the_largest_rewards_leave_a_policy_that_chooses(
+    name: str, rows: list[tuple[str, float]]
+) -> None:
+    """Sums that overflow would send a search in a sorted table past its end."""
+    policy = running(name)
+    for arm, reward in rows:
+        policy.update(arm, reward)
+        assert policy.pull() in TWO.arms
+    again = sb.Policy.from_state(TWO, policy.state_dict())
+    assert again.pull() == policy.pull()
+    assert sum(policy.probabilities().values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"sums": [1e308, 0.0]}, "sums are larger than rewards can be"),
+        ({"squares": [1e300, 0.0]}, "sums are larger than rewards can be"),
+        ({"sums": [math.nan, 0.0]}, "sums must be 2 finite numbers"),
+        ({"counts": [0.5, 1.5]}, "counts must be whole numbers"),
+        ({"counts": [10**15, 1], "clock": [10**15 + 1, 10**15 + 1, 0]}, "more rounds than a run"),
+        ({"clock": [2, 10**12, 0]}, "more rounds than a run"),
+        ({"clock": [2, 10**30, 0]}, "more rounds than a run"),
+        ({"clock": []}, "clock must be three numbers"),
+        ({"generator": {"bit_generator": "PCG64", "state": {"state": -1, "inc": 1}}}, "damaged"),
+        ({"generator": "dice"}, "damaged"),
+        ({"policy": {"algorithm": "ucb"}}, "damaged"),
+    ],
+)
+def test_a_damaged_state_is_refused(changed: dict[str, Any], says: str) -> None:
+    state = copy.deepcopy(running().state_dict()) | changed
+    refuses(lambda: sb.Policy.from_state(TWO, state), says)
+
+
+@pytest.mark.parametrize(
+    ("counts", "sums", "says"),
+    [
+        ([[1, 1]], [[1e308, 0.0]], "sums are too large to reckon with"),
+        ([[1e-320, 1]], [[1.0, 0.0]], "counts has a number that is not whole"),
+        ([[1e15, 1]], [[1.0, 0.0]], "counts add up to more than 1,000,000,000 rounds"),
+        ([[math.nan, 1]], [[1.0, 0.0]], "counts must be (1, 2) finite numbers"),
+        ([[-1, 1]], [[1.0, 0.0]], "counts has a negative number"),
+        (None, None, "counts has shape ()"),
+    ],
+)
+def test_statistics_of_many_that_cannot_be(counts: Any, sums: Any, says: str) -> None:
+    refuses(lambda: sb.pull_many("ucb-c", TWO, counts, sums), says)
+
+
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        (lambda: sb.make_policy("ucb", TWO, history=3), "the history is 3; give rows of an arm"),
+        (lambda: sb.make_policy("ucb", TWO, history="ab"), "the history is 'ab'; give rows"),
+        (lambda: sb.make_policy("ucb", TWO, history=[("a",)]), "the history holds ('a',); give"),
+        (lambda: sb.make_policy("ucb", TWO, history=[("a", math.nan)]), "the reward is nan"),
+        (lambda: sb.make_algorithm("ucb-c(alpha=1,alpha=2)"), "gives alpha twice; give it once."),
+        (lambda: sb.make_algorithm("ucb(alpha=1,alpha=2)-c"), "gives alpha twice; give it once."),
+        (lambda: sb.make_algorithm("ucb-c(alpha=1e400)"), "UCB needs a positive finite alpha"),
+        (lambda: sb.index_policy(3), "3 is no function; give one of an arm and the moment"),
+        (lambda: sb.load_structure(3), "3 is no structure; give an embedded name or a file."),
+        (lambda: sb.load_structure(None), "None is no structure; give an embedded name or a file."),
+        (lambda: sb.load_results(3), "3 is no file; give the path of one that Results.save wrote."),
+        (lambda: sb.sweep(None, "x"), "None is no grid; give the path of a TOML file, or a"),
+        (lambda: sb.recommend(TWO, horizon=10**20), "horizon is 1e+20, too large to count"),
+        (lambda: sb.recommend(TWO, horizon=10**14), "GB of memory, more than this machine has"),
+        (
+            lambda: sb.Structure.from_table([[1e101, 0.0]], sigma=1),
+            "the means run from 0 to 1e+101, and nothing above 1e+100 in size can be reckoned",
+        ),
+        (
+            lambda: sb.Structure.from_table([[1.0, 0.0]], sigma=1e200),
+            "sigma = 1e+200 for arm '1', and nothing above 1e+100 can be reckoned with",
+        ),
+    ],
+)
+def test_one_sentence(action: Callable[[], Any], says: str) -> None:
+    refuses(action, says)
+
+
+def test_a_log_of_rewards_that_overflow_is_refused() -> None:
+    log = pd.DataFrame({"who": "x", "arm": list("abab"), "paid": [1e300, 2e300, 0.0, 1.0]})
+    refuses(
+        lambda: sb.learn_structure(log, arm="arm", segment="who", reward="paid"),
+        "a reward is 2e+300 in size, and nothing above 1e+100 can be reckoned with; use another",
+    )
+
+
+def test_a_simulation_refuses_rewards_that_overflow() -> None:
+    steep = sb.Structure.from_functions(
+        # Small at the three grid points, and beyond all bounds between them.
+        {"a": lambda x: 1.0 + 1e200 * np.sin(2 * np.pi * x) ** 8, "b": lambda x: x},
+        sb.Interval(0, 1, points=3),
+        sigma=1.0,
+    )
+    refuses(
+        lambda: sb.simulate(steep, "ucb-c", 0.25, horizon=10, runs=1),
+        "rewards at θ = 0.25 are as large as 1e+200, too large to reckon with; use another unit.",
+    )
