@@ -11,7 +11,7 @@ const ROW = 20;
  * the competitive ones; `update(until, shown)` draws the first rounds on an axis of `shown` rounds.
  */
 export function pullsChart(element) {
-  const canvas = h("canvas", { role: "img" });
+  const canvas = h("canvas", { role: "img", "aria-label": "Sequence of pulls" });
   put(element, canvas);
   let arms = null;
   let rounds = 1;
