@@ -24,6 +24,11 @@ _HEAD = """\
 Written by `python -m benchmarks --record`. `make bench` measures everything and records nothing;
 `--quick` is a rehearsal of a few minutes, `--only core` (or `peers`, `scaling`, `correctness`) one
 part. Only ratios within one run are claimed: the times are of one machine on one day.
+
+Other pages have commands of their own: `python -m benchmarks.experiments` (the figures of the
+paper), `benchmarks.comparison` (all policies on all embedded problems), `benchmarks.identification`
+(rewards until the best arm is certain), `benchmarks.learning` (logs of 100 million rows) and
+`benchmarks.theory` (how long an analysis takes).
 """
 
 
