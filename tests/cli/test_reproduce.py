@@ -26,7 +26,8 @@ def test_without_an_id_all_are_listed(call) -> None:
 def test_one_figure_with_its_claims_and_the_page(call, tmp_path: Path) -> None:
     ended = call("reproduce", "corner", "--out", str(tmp_path / "figures"))
     assert ended.code == 0
-    assert "corner: held" in ended.out
+    assert "corner: held: C(3) = 2" in ended.out
+    assert "1 of 1 claims of the paper held." in ended.out
     assert (tmp_path / "figures" / "report.html").exists()
     assert (tmp_path / "figures" / "corner" / "regions.png").exists()
     about = json.loads((tmp_path / "figures" / "corner" / "outcome.json").read_text())

@@ -35,7 +35,7 @@ def reproduce(
         typer.Option(
             metavar="N",
             parser=whole_number,
-            show_default="the paper's 100",
+            show_default="the paper's 100; fewer beyond it",
             help="Runs of every simulation.",
         ),
     ] = None,
@@ -64,7 +64,9 @@ def reproduce(
     from rich.console import Console
 
     from structuredbandits import experiments
+    from structuredbandits.experiments.experiment import PAPER
     from structuredbandits.report import write_report
+    from structuredbandits.report.words import verdict
 
     console = Console(highlight=False, soft_wrap=True)
     if not ids:
@@ -86,8 +88,12 @@ def reproduce(
         return
     for one in kept:
         for claim in one.claims:
-            word = "held   " if claim.held else "did not"
             console.print(
-                f"{one.experiment.id}: {word} {claim.text} ({claim.statistic})", markup=False
+                f"{one.experiment.id}: {verdict(claim)}: {claim.text} ({claim.statistic})",
+                markup=False,
             )
+    said = [claim for one in kept for claim in one.claims if claim.of == PAPER]
+    if said:
+        held = sum(claim.held for claim in said)
+        console.print(f"{held} of {len(said)} claims of the paper held.", markup=False)
     console.print(f"The report is {report}.", markup=False)
