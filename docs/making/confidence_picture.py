@@ -25,17 +25,23 @@ def draw(points: int = 19, rounds: int = 40, theta: float = 3.0, seed: int = 5) 
     for _ in range(rounds):
         arm = policy.pull()
         policy.update(arm, rewards.draw(arm))
-    q = math.sqrt(2 * _ALPHA * math.log(policy.received))
+    q = _width(policy.received)
     scales = structure.sigma / np.sqrt(policy.counts)
     low, high = policy.means - q * scales, policy.means + q * scales
     outside = (structure.means <= low) | (structure.means >= high)
     if not np.array_equal(policy.confidence_set.mask, ~outside.any(axis=1)):
         raise AssertionError("the picture does not show the set that the policy has")
-    figure, axes = plt.subplots(1, 3, figsize=(12.5, 4.4), layout="constrained")
-    _sorted_values(axes[0], structure, policy.means, low, high)
-    _exclusions(axes[1], structure, outside)
-    _events(axes[2], structure, policy.means, scales, low, high, policy.received)
+    figure = plt.figure(figsize=(8.6, 7.4), layout="constrained")
+    above, below = figure.subfigures(2, 1)
+    left, right = below.subplots(1, 2)
+    _sorted_values(above.subplots(), structure, policy.means, low, high)
+    _exclusions(left, structure, outside)
+    _events(right, structure, policy.means, scales, low, high, policy.received)
     return figure
+
+
+def _width(rounds: float) -> float:
+    return math.sqrt(2 * _ALPHA * math.log(rounds))
 
 
 def _sorted_values(
@@ -52,12 +58,17 @@ def _sorted_values(
         )
         head, tail = int((values <= low[k]).sum()), int((values < high[k]).sum())
         axes.text(
-            values[0], k + 0.33, f"arm {arm}: positions {head} to {tail}", fontsize=9, va="bottom"
+            max(values[0], low[k]),
+            k + 0.33,
+            f"arm {arm}: positions {head} to {tail}",
+            fontsize=9,
+            va="bottom",
         )
     axes.set(
-        title="1  Each arm's values, sorted once.\nIts interval is two positions among them.",
+        title="1  Each arm's values, sorted once. Its interval is two positions among them.",
         xlabel="mean reward",
         yticks=[],
+        xlim=(low.min() - 0.4, max(high.max(), structure.means.max()) + 0.4),
         ylim=(-0.6, len(structure.arms) - 0.2),
     )
 
@@ -100,7 +111,7 @@ def _events(
 ) -> None:
     t = np.linspace(now, 12 * now, 400)
     axes.plot(t, np.sqrt(2 * _ALPHA * np.log(t)), color="black", linewidth=2)
-    axes.text(11.8 * now, math.sqrt(2 * _ALPHA * math.log(11 * now)) - 0.12, "q(t)", ha="right")
+    axes.text(t[-1], _width(t[-1]) + 0.05, "q(t)", ha="right")
     for k, arm in enumerate(structure.arms):
         values = structure.means[:, k]
         above, below = values[values >= high[k]], values[values <= low[k]]
@@ -110,7 +121,7 @@ def _events(
             continue
         soonest = min(distances) / scales[k]
         axes.axhline(soonest, color=_COLOURS[k], linestyle="--", linewidth=1.3)
-        axes.text(now, soonest, f"arm {arm} lets a θ in", fontsize=9, va="bottom")
+        axes.text(t[-1], soonest, f"arm {arm} lets a θ in", fontsize=9, va="bottom", ha="right")
         when = math.exp(soonest**2 / (2 * _ALPHA))
         if when <= t[-1]:
             axes.scatter([when], [soonest], color=_COLOURS[k], zorder=3)
@@ -118,5 +129,5 @@ def _events(
         title="3  Without a reward an interval only grows.\nWhen it lets a θ in is known before",
         xlabel="rounds",
         ylabel="q",
-        ylim=(math.sqrt(2 * _ALPHA * math.log(now)) - 0.3, None),
+        ylim=(_width(now) - 0.3, _width(t[-1]) + 0.4),
     )

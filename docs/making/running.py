@@ -31,6 +31,11 @@ ROOT = Path(__file__).parents[2]
 _WIDTH = "92"
 _SECONDS = 300
 _PORT = "8000"
+# Ibis calls what newer releases of DuckDB and pandas would like to be called otherwise.
+_OTHERS_WARNINGS = (
+    r"fetch_\w+\(\) is deprecated",
+    r"The 'future.infer_string' option is deprecated",
+)
 
 
 class Done(NamedTuple):
@@ -100,6 +105,8 @@ class _Page:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():
             warnings.simplefilter("error")
+            for message in _OTHERS_WARNINGS:
+                warnings.filterwarnings("ignore", message=message)
             exec(compiled, vars(self.module))
         return printed.getvalue()
 

@@ -56,7 +56,9 @@ def on_pre_build(config: MkDocsConfig) -> None:
 
 def misspellings(folder: Path, places: Sequence[str]) -> list[str]:
     """One line for each word that is likely wrong, with its file, its line and a better word."""
-    command = [sys.executable, "-m", "codespell_lib", *places]
+    skipped = "--skip=*.js,*.css,*.csv,*.svg,*.png"
+    names = "--ignore-words-list=mannor,vermillion"
+    command = [sys.executable, "-m", "codespell_lib", skipped, names, *places]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     # 65 is what it ends with if it found something.
     return done.stdout.splitlines() if done.returncode in (0, 65) else [done.stderr.strip()]
@@ -86,6 +88,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     name = page.file.src_uri
     if name in _woven:
         markdown = weave(markdown, _woven[name], "../" * name.count("/"))
+    # Without a prompt, commands of this language would look like what a command prints.
+    markdown = re.sub(r"^( *```)console\b", r"\1text", markdown, flags=re.MULTILINE)
     for words in _IMAGE.findall(markdown):
         if not words.strip():
             log.warning("%s: a picture has no words for those who cannot see it.", name)

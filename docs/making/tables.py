@@ -40,14 +40,14 @@ def _command(name: str, command: Any) -> Iterator[str]:
     yield f"{inspect.cleandoc(command.help or '')}\n"
     context = typer.Context(command, info_name=name)
     usage = command.collect_usage_pieces(context)
-    yield f"```sh\n{name} {' '.join(usage)}\n```\n"
+    yield f"```text\n{name} {' '.join(usage)}\n```\n"
     rows = [row for parameter in command.params if (row := _parameter(parameter, context))]
     if rows:
-        yield "\n".join(["| | |", "|---|---|", *rows]) + "\n"
+        yield "\n".join(["| argument or option | what it does |", "|---|---|", *rows]) + "\n"
     if command.epilog:
         lines = [line.strip() for line in command.epilog.splitlines()]
         shown = "\n".join(line for line in lines if line.startswith(NAME))
-        yield f"Examples:\n\n```sh\n{shown}\n```\n"
+        yield f"Examples:\n\n```text\n{shown}\n```\n"
 
 
 def _parameter(parameter: Any, context: Any) -> str:
