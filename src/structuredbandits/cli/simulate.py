@@ -5,12 +5,14 @@ This module knows the options and the order of the work. It must not know how re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from structuredbandits.cli.examples import examples
+from structuredbandits.errors import FileError
 
 if TYPE_CHECKING:
     from structuredbandits.cli.choices import Policies, Target
@@ -114,21 +116,27 @@ def simulate(
     target = choices.read_target(problem, theta or [], horizon)
     named = choices.read_policies(policies, target)
     settings = {"runs": runs, "seed": seed, "n_jobs": n_jobs}
-    results, files = _work(target, named, settings, out, progress=not quiet)
-    if as_json:
+
+    def show(results: Results, files: list[Path]) -> None:
+        from structuredbandits.cli import report
         from structuredbandits.cli.display import print_json
-        from structuredbandits.cli.report import as_plain_data
 
-        print_json(as_plain_data(target, results, named.left_out, files))
-    elif not quiet:
-        from structuredbandits.cli.report import print_report
+        if as_json:
+            print_json(report.as_plain_data(target, results, named.left_out, files))
+        elif not quiet:
+            report.print_report(target, results, named.left_out, files)
 
-        print_report(target, results, named.left_out, files)
+    _work(target, named, settings, out, not quiet, show)
 
 
 def _work(
-    target: Target, policies: Policies, settings: dict[str, Any], out: Path | None, progress: bool
-) -> tuple[Results, list[Path]]:
+    target: Target,
+    policies: Policies,
+    settings: dict[str, Any],
+    out: Path | None,
+    progress: bool,
+    show: Callable[[Results, list[Path]], None],
+) -> None:
     from structuredbandits.cli.folder import whole_folder
     from structuredbandits.simulation import simulate as run
 
@@ -143,10 +151,17 @@ def _work(
         )
 
     if out is None:
-        return do(), []
+        show(do(), [])
+        return
     from structuredbandits.cli.report import write_files
 
-    with whole_folder(out) as folder:
-        results = do()
-        names = write_files(results, folder)
-    return results, [out / name for name in names]
+    results = None
+    try:
+        with whole_folder(out) as folder:
+            results = do()
+            names = write_files(results, folder)
+    except FileError:
+        if results is not None:  # a full disk must not cost what was computed
+            show(results, [])
+        raise
+    show(results, [out / name for name in names])
