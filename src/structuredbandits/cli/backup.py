@@ -34,16 +34,18 @@ def backup(
     """
     from structuredbandits.errors import InvalidInput
     from structuredbandits.service.backup import back_up
-    from structuredbandits.service.storage import open_database, schema_version
+    from structuredbandits.service.storage import open_database, reachable, schema_version
 
     database = open_database(db)
     try:
         if database.is_sqlite and not Path(database.url.database or "").is_file():
             raise InvalidInput(f"there is no database {database.url.database}; give --db.")
-        with database.read() as connection:
-            if schema_version(connection) is None:
-                raise InvalidInput(f"the database {database.name} holds no service.")
-        print(_counted(back_up(database, file), f"written to {file}"))
+        with reachable(database.url):
+            with database.read() as connection:
+                if schema_version(connection) is None:
+                    raise InvalidInput(f"the database {database.name} holds no service.")
+            counts = back_up(database, file)
+        print(_counted(counts, f"written to {file}"))
     finally:
         database.close()
 
@@ -54,11 +56,13 @@ def restore(
 ) -> None:
     """Fill an empty database from a backup; it may be of another kind than the first."""
     from structuredbandits.service.backup import restore as run
-    from structuredbandits.service.storage import open_database
+    from structuredbandits.service.storage import open_database, reachable
 
     database = open_database(db)
     try:
-        print(_counted(run(database, file), f"restored into {database.name}"))
+        with reachable(database.url):
+            counts = run(database, file)
+        print(_counted(counts, f"restored into {database.name}"))
     finally:
         database.close()
 

@@ -45,12 +45,12 @@ keys = typer.Typer(
 
 @contextlib.contextmanager
 def _opened(db: str) -> Iterator[Connection]:
-    from structuredbandits.service.storage import migrate, open_database
+    from structuredbandits.service.storage import migrate, open_database, reachable
 
     database = open_database(db)
     try:
         migrate(database.url)
-        with database.write() as connection:
+        with reachable(database.url), database.write() as connection:
             yield connection
     finally:
         database.close()

@@ -65,7 +65,7 @@ def serve(
     writers: Annotated[
         int,
         typer.Option(metavar="N", parser=whole_number, help="Writing connections of PostgreSQL."),
-    ] = 2,
+    ] = 1,
     queue: Annotated[
         int,
         typer.Option(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -18,6 +19,7 @@ from structuredbandits.service.storage.tables import DEFAULTED, EXPIRED, PENDING
 STATES = {PENDING: "pending", REWARDED: "rewarded", DEFAULTED: "default", EXPIRED: "expired"}
 
 
+@lru_cache(maxsize=4096)  # all decisions of a transaction have the same
 def timestamp(moment: int | None) -> str | None:
     """Microseconds since 1970 as ISO 8601 in UTC.
 

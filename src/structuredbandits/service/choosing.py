@@ -91,6 +91,8 @@ class Chooser:
         self._joint = getattr(given, "confidence", None) == "joint"
         self._only_rewards_matter = type(given) is Hierarchical
         self._beginnings: dict[bytes, Choices] = {}
+        self._latest_key: tuple[object, ...] | None = None
+        self._latest: Choices | None = None
         self._empty = new_block(structure.sigma)
         everything = np.arange(structure.n_arms)
         self.choices([SubjectState.fresh(structure.n_arms)], everything)  # refuses what it cannot
@@ -148,7 +150,7 @@ class Chooser:
         known = [row for row, state in enumerate(states) if self._is_beginning(state)]
         if len(known) < len(states):
             if not known:
-                return self._compute(states, allowed)
+                return self._computed(states, allowed)
             others = [row for row in range(len(states)) if row not in set(known)]
             computed = self._compute([states[row] for row in others], allowed)
         beginning = self._beginning(allowed)
@@ -171,6 +173,16 @@ class Chooser:
             held = self._compute([SubjectState.fresh(self.structure.n_arms)], allowed)
             self._beginnings[key] = held
         return held
+
+    def _computed(self, states: Sequence[SubjectState], allowed: np.ndarray) -> Choices:
+        """As `_compute`, but what was computed for the same rewards just now is used again."""
+        if not self._only_rewards_matter or len(states) != 1:
+            return self._compute(states, allowed)
+        key = (tuple(states[0].counts), tuple(states[0].sums), allowed.tobytes())
+        if key != self._latest_key:
+            self._latest_key, self._latest = key, self._compute(states, allowed)
+        assert self._latest is not None
+        return Choices(*(part.copy() for part in self._latest))
 
     def _compute(self, states: Sequence[SubjectState], allowed: np.ndarray) -> Choices:
         blocks = np.repeat(self._empty[None], len(states), axis=0)

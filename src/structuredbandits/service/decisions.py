@@ -39,7 +39,7 @@ from structuredbandits.service.refusals import (
 from structuredbandits.service.rewarding import expire, take_reward
 from structuredbandits.service.storage import Database
 from structuredbandits.service.storage.database import Stale, worth_repeating
-from structuredbandits.service.storage.ledger import Ledger, Member, SubjectNumbers
+from structuredbandits.service.storage.ledger import Ledger, Member, SubjectNumbers, Welcome
 from structuredbandits.service.storage.tables import PENDING
 
 # Two replicas may use one key at the same time; the second finds the first's row when it tries
@@ -172,7 +172,6 @@ class _Sitting:
                     numbers[place] = told[0]
             elif isinstance(order, Expire):
                 numbers[place] = order.subject
-        self._refuse_new_subjects_of_paused(wanted)
         fresh = {
             name: (experiment.version, self._version(experiment, experiment.version))
             for name, experiment in self.experiments.items()
@@ -180,18 +179,32 @@ class _Sitting:
         found = self.ledger.resolve(
             set(wanted.values()),
             {name: (number, version.structure.n_arms) for name, (number, version) in fresh.items()},
+            self._refuse_strangers(wanted),
         )
-        numbers |= {place: found[who] for place, who in wanted.items()}
-        self.ledger.lock(set(numbers.values()), {found[who] for who in wanted.values()})
+        numbers |= {place: found[who] for place, who in wanted.items() if who in found}
+        self.ledger.lock(
+            set(numbers.values()), {found[who] for who in wanted.values() & found.keys()}
+        )
         return numbers
 
-    def _refuse_new_subjects_of_paused(self, wanted: dict[int, tuple[str, str]]) -> None:
-        for place, order in enumerate(self.orders):
-            if place in wanted and isinstance(order, Decide):
-                experiment = self.experiments[order.experiment]
-                if experiment.state == "paused" and order.key is None:
-                    self.results[place] = _paused(experiment)
-                    del wanted[place]
+    def _refuse_strangers(self, wanted: dict[int, tuple[str, str]]) -> Welcome:
+        """Whether somebody new is made: not for an order that would be refused anyway."""
+
+        def welcome(strangers: Set[tuple[str, str]]) -> Set[tuple[str, str]]:
+            welcomed = set()
+            for place, who in wanted.items():
+                order = self.orders[place]
+                if who in strangers and isinstance(order, Decide):
+                    experiment = self.experiments[order.experiment]
+                    try:
+                        self._eligible(order, experiment.version)
+                    except (Refusal, UnknownArm) as refusal:
+                        self.results[place] = refusal
+                        continue
+                welcomed.add(who)
+            return welcomed
+
+        return welcome
 
     def _read_rows(self, numbers: dict[int, int]) -> None:
         keys: dict[str, set[str]] = defaultdict(set)
@@ -240,7 +253,7 @@ class _Sitting:
                         if (order.experiment, order.key) in claimed:  # by another subject
                             raise _key_reused(order)
                         claimed.add((order.experiment, order.key))
-                    version, allowed = self._eligible(order, member)
+                    version, allowed = self._eligible(order, member.version)
                     key = (order.experiment, version.number, allowed)
                     groups[key].append((place, member))
                 elif isinstance(order, AddSubject):
@@ -267,12 +280,12 @@ class _Sitting:
         version = self._version(experiment, row["version"])
         return decision_answer(experiment, version, order.subject, row)
 
-    def _eligible(self, order: Decide, member: Member) -> tuple[Version, tuple[int, ...] | None]:
-        """The structure of a subject, and the arms that may be shown (None: all)."""
+    def _eligible(self, order: Decide, number: int) -> tuple[Version, tuple[int, ...] | None]:
+        """A version of the structure, and the arms that may be shown on it (None: all)."""
         experiment = self.experiments[order.experiment]
         if experiment.state == "paused":
             raise _paused(experiment)
-        version = self._version(experiment, member.version)
+        version = self._version(experiment, number)
         structure = version.structure
         if order.arms is None and not experiment.retired:
             return version, None

@@ -27,6 +27,7 @@ class Measures:
     def __init__(self) -> None:
         self.started = time.monotonic()
         self.registry = CollectorRegistry()
+        self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         name = "structuredbandits"
         self._requests = Counter(
             f"{name}_requests",
@@ -68,8 +69,13 @@ class Measures:
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """One request was answered."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        key = (method, route, status)
+        found = self._known.get(key)
+        if found is None:  # routes and statuses are few; looking labels up is slow
+            found = self._requests.labels(method, route, str(status)), self._seconds.labels(route)
+            self._known[key] = found
+        found[0].inc()
+        found[1].observe(seconds)
 
     def group(self, size: int, seconds: float) -> None:
         """One transaction was committed."""

@@ -62,6 +62,7 @@ class Service:
         self._pool = ThreadPoolExecutor(settings.readers, thread_name_prefix="reader")
         self._background = ThreadPoolExecutor(1, thread_name_prefix="preparing")
         self._reads = 0
+        self._reading: dict[object, float] = {}  # when each read that is under way began
         self.comparisons: dict[str, tuple[float, dict[str, Any]]] = {}
         self.keyring = Keyring(self, settings.key_seconds)
         self.upkeep = Upkeep(self)
@@ -110,6 +111,8 @@ class Service:
         """What a reading transaction returns, within bounded time."""
 
         def job() -> _Value:
+            mark = object()
+            self._reading[mark] = time.monotonic()
             try:
                 with self.database.read() as connection:
                     return work(connection)
@@ -117,8 +120,18 @@ class Service:
                 reason = type(getattr(error, "orig", None) or error).__name__
                 _log.warning("a read failed: %s", reason)
                 raise unavailable(reason) from error
+            finally:
+                del self._reading[mark]
 
+        self._refuse_if_stuck()
         return await self._bounded(self._pool, job, seconds or self.settings.request_seconds)
+
+    def _refuse_if_stuck(self) -> None:
+        """If no reader has come back for long, more would only pile up behind them."""
+        begun = list(self._reading.values())
+        patience = 2.0 * self.settings.request_seconds
+        if len(begun) >= self.settings.readers and time.monotonic() - max(begun) > patience:
+            raise unavailable("it has not answered any reader for a while")
 
     async def prepare(self, work: Callable[[], _Value]) -> _Value:
         """Something that may compile for a while, off the loop."""

@@ -58,7 +58,7 @@ class ServiceSettings:
     insecure: bool = False
     queue_length: int = 4_096
     group_size: int = 256
-    writers: int = 2
+    writers: int = 1
     readers: int = 4
     request_seconds: float = 5.0
     statement_seconds: float = 4.0

@@ -18,14 +18,19 @@ from structuredbandits.service.runtime import Service
 _bearer = HTTPBearer(auto_error=False, description="An API key, as `structuredbandits keys` makes.")
 
 
-def service_of(request: Request) -> Service:
+def behind(request: Request) -> Service:
     """The service that an app is the face of."""
     return cast(Service, request.app.state.service)
 
 
+async def service_of(request: Request) -> Service:
+    """The same as a dependency; one that does not wait would be called in another thread."""
+    return behind(request)
+
+
 async def grant_of(request: Request) -> Grant:
     """What the request's key opens."""
-    service = service_of(request)
+    service = behind(request)
     if service.settings.insecure:
         return EVERYTHING
     kind, _, text = request.headers.get("authorization", "").partition(" ")
@@ -51,20 +56,25 @@ def needs(scope: str) -> Callable[[Request], Awaitable[Grant]]:
     """A dependency: the request's key must have a scope, for the experiment in its path."""
 
     async def check(request: Request) -> Grant:
-        grant = await grant_of(request)
-        experiment = request.path_params.get("experiment")
-        if experiment is not None and grant.experiment not in (None, experiment):
-            raise unknown_experiment(str(experiment)[:80])
-        if scope not in grant.scopes and "admin" not in grant.scopes:
-            raise Refusal(
-                403,
-                "scope_missing",
-                f"the key does not have the scope {scope!r}.",
-                "Use a key that was made with it.",
-            )
-        return grant
+        return await require(request, scope)
 
     return check
+
+
+async def require(request: Request, scope: str) -> Grant:
+    """What the request's key opens, if it has the scope for the experiment in the path."""
+    grant = await grant_of(request)
+    experiment = request.path_params.get("experiment")
+    if experiment is not None and grant.experiment not in (None, experiment):
+        raise unknown_experiment(str(experiment)[:80])
+    if scope not in grant.scopes and "admin" not in grant.scopes:
+        raise Refusal(
+            403,
+            "scope_missing",
+            f"the key does not have the scope {scope!r}.",
+            "Use a key that was made with it.",
+        )
+    return grant
 
 
 def needs_everything(grant: Grant) -> None:

@@ -6,11 +6,13 @@ This module knows status numbers and bodies. It must not know what is asked for.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -95,7 +97,7 @@ def install(app: FastAPI) -> None:
         return refused(error)
 
     async def on_validation(_request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
+        assert isinstance(error, RequestValidationError | ValidationError)
         return refused(Refusal(422, "invalid_request", _sentence(error)))
 
     async def on_http(_request: Request, error: Exception) -> Response:
@@ -114,13 +116,14 @@ def install(app: FastAPI) -> None:
 
     app.add_exception_handler(StructuredBanditsError, on_error)
     app.add_exception_handler(RequestValidationError, on_validation)
+    app.add_exception_handler(ValidationError, on_validation)
     app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(Exception, on_surprise)
 
 
-def _sentence(error: RequestValidationError) -> str:
+def _sentence(error: RequestValidationError | ValidationError) -> str:
     """The first thing that is wrong, where it is, and how many more there are."""
-    problems = error.errors()
+    problems: Sequence[Any] = error.errors()
     first = problems[0]
     place = ".".join(str(part) for part in first["loc"]) or "request"
     more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""

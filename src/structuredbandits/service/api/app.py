@@ -19,6 +19,7 @@ from structuredbandits.service.api import (
     experiments,
     health,
     keys,
+    quick,
     reference,
     rewards,
     subjects,
@@ -69,6 +70,7 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
     )
     app.state.service = behind
     install(app)
+    app.router.routes.extend(quick.routes())  # before the others, which say the same
     for module in (experiments, subjects, decisions, rewards, events, keys, health, reference):
         app.include_router(module.router)
     for router in _pages():

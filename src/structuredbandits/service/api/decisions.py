@@ -62,9 +62,15 @@ async def make_decision(
     idempotency_key: KeyHeader = None,
 ) -> Response:
     """Choose an arm for a subject, who is made if new."""
+    return await decide_one(service, experiment, body, idempotency_key)
+
+
+async def decide_one(
+    service: Service, experiment: str, body: models.DecisionRequest, key: str | None
+) -> Response:
+    """The answer to a request for one decision."""
     arms = None if body.arms is None else tuple(body.arms)
-    order = Decide(experiment, body.subject, arms, idempotency_key)
-    (result,) = await decide(service, [order])
+    (result,) = await decide(service, [Decide(experiment, body.subject, arms, key)])
     if isinstance(result, BaseException):
         raise result
     new, content = result

@@ -11,6 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 # Anything that a person could type, but nothing that a database or a terminal stumbles over.
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+# A subject's id is a part of paths, so it has no slash and is not made of dots alone.
+SubjectName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[^\x00-\x1f\x7f/]*[^\x00-\x1f\x7f/.][^\x00-\x1f\x7f/]*$",
+    ),
+]
 ExperimentName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", max_length=64)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 RewardValue = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e100, le=1e100)]
@@ -145,7 +154,7 @@ class StructureAnswer(BaseModel):
 class NewSubject(Strict):
     """A subject to be made; its id is given if none is chosen."""
 
-    subject: Name | None = None
+    subject: SubjectName | None = None
 
 
 class SubjectAnswer(BaseModel):
@@ -194,7 +203,7 @@ class StepsAnswer(BaseModel):
 class DecisionRequest(Strict):
     """Somebody for whom an arm is to be chosen."""
 
-    subject: Name = Field(examples=["visitor-7"])
+    subject: SubjectName = Field(examples=["visitor-7"])
     arms: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = Field(
         default=None, description="The arms that may be shown; all if left out."
     )

@@ -12,7 +12,9 @@ from structuredbandits.service.api import models
 from structuredbandits.service.api.access import MayAdminister, MayReward, ServiceOf, documented
 from structuredbandits.service.api.answers import answer, refusal_of, refusals
 from structuredbandits.service.corrections import correct_reward
+from structuredbandits.service.keys import Grant
 from structuredbandits.service.orders import Reward
+from structuredbandits.service.runtime import Service
 
 router = APIRouter(prefix="/v1", tags=["rewards"], dependencies=[documented])
 DecisionPath = Annotated[str, Path(max_length=64, description="The decision's id.")]
@@ -27,6 +29,13 @@ async def put_reward(
     decision: DecisionPath, body: models.RewardRequest, service: ServiceOf, grant: MayReward
 ) -> Response:
     """Give the reward of a decision: at once, late, or again; it counts once."""
+    return await reward_one(service, decision, body, grant)
+
+
+async def reward_one(
+    service: Service, decision: str, body: models.RewardRequest, grant: Grant
+) -> Response:
+    """The answer to one reward."""
     (result,) = await service.write([Reward(decision, body.reward, grant.experiment)])
     if isinstance(result, BaseException):
         raise result

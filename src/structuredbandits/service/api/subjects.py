@@ -25,7 +25,7 @@ from structuredbandits.service.orders import AddSubject
 router = APIRouter(
     prefix="/v1/experiments/{experiment}/subjects", tags=["subjects"], dependencies=[documented]
 )
-SubjectPath = Annotated[models.Name, Path(description="The subject's id.")]
+SubjectPath = Annotated[models.SubjectName, Path(description="The subject's id.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="Rows at the most.")]
 
 

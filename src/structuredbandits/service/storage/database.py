@@ -6,8 +6,6 @@ This module knows how the two differ. It must not know what is stored.
 from __future__ import annotations
 
 import contextlib
-import os
-import socket
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,10 +13,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, IntegrityError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 from sqlalchemy.pool import NullPool, QueuePool
 
-from structuredbandits.errors import InvalidInput
+from structuredbandits.errors import FileError, InvalidInput
 from structuredbandits.service.settings import ServiceSettings
 
 # Writers hold this lock together, an export takes it alone for a moment: then everything that was
@@ -210,17 +208,21 @@ def one_off_engine(url: URL) -> Engine:
     return create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 5})
 
 
-def hang_up(connection: Connection) -> None:
-    """Cut a connection whose other end is silent, so that the thread that waits for it wakes up."""
-    driver: Any = connection.connection.driver_connection
-    number = getattr(getattr(driver, "pgconn", None), "socket", None)
-    if number is not None:
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(number)) as line:
-            line.shutdown(socket.SHUT_RDWR)
-
-
 class Stale(Exception):
     """What was remembered of a row is no longer so; the transaction is to be done again."""
+
+
+@contextlib.contextmanager
+def reachable(url: URL) -> Iterator[None]:
+    """Say in one sentence that a database cannot be reached or used, without its password."""
+    try:
+        yield
+    except DBAPIError as error:
+        reason = " ".join(str(error.orig).split())[:300].rstrip(".")
+        name = url.render_as_string(hide_password=True)
+        raise FileError(
+            f"the database {name} cannot be used ({reason}); start it, or check --db."
+        ) from error
 
 
 def worth_repeating(error: Exception) -> bool:

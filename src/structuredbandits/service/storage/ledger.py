@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ from structuredbandits.service.storage.database import Database, Stale
 from structuredbandits.service.subject_state import SubjectState
 
 Row = dict[str, Any]
+#: Which of some subjects who are not there are to be made: pairs of experiment and name.
+Welcome = Callable[[Set[tuple[str, str]]], Set[tuple[str, str]]]
 _NUMBERS_KEPT = 100_000
 
 
@@ -134,9 +136,12 @@ class Ledger:
         return {row.id: row.revision for row in found}
 
     def resolve(
-        self, wanted: Set[tuple[str, str]], fresh: Mapping[str, tuple[int, int]]
+        self,
+        wanted: Set[tuple[str, str]],
+        fresh: Mapping[str, tuple[int, int]],
+        welcome: Welcome,
     ) -> dict[tuple[str, str], int]:
-        """Numbers of subjects, who are made if they are not there.
+        """Numbers of subjects, who are made if they are not there and are welcome.
 
         ``fresh`` gives for each experiment the version of a new subject and its number of arms.
         """
@@ -144,7 +149,8 @@ class Ledger:
         missing = wanted - found.keys()
         if missing:
             looked_up = self._look_up(missing)
-            strangers = missing - looked_up.keys()
+            absent = missing - looked_up.keys()
+            strangers = absent & welcome(absent)
             if strangers:
                 self._make(strangers, fresh)
                 looked_up |= self._look_up(strangers)

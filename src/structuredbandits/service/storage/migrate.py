@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.engine import URL
 
 from structuredbandits.errors import WrongVersion
-from structuredbandits.service.storage.database import SCHEMA_LOCK, one_off_engine
+from structuredbandits.service.storage.database import SCHEMA_LOCK, one_off_engine, reachable
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -88,7 +88,7 @@ def migrate(url: URL) -> str:
     from alembic import command
     from alembic.script import ScriptDirectory
 
-    with _alone(url) as connection:
+    with reachable(url), _alone(url) as connection:
         config = _config(connection)
         present = schema_version(connection)
         known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
