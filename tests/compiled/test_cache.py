@@ -95,23 +95,33 @@ def test_an_edited_policy_is_noticed_and_an_unedited_one_is_not_compiled_again(
     assert answer(start("ucb", copied, folder)) == again
 
 
-def test_two_processes_that_compile_at_once_both_find_their_own_code_later(tmp_path: Path) -> None:
-    folder, policies = tmp_path / "cache", ("ucb", "moss")
-    first = [answer(p) for p in [start(policy, PACKAGE.parent, folder) for policy in policies]]
-    later = [answer(start(policy, PACKAGE.parent, folder)) for policy in policies]
-    assert [found["regret"] for found in later] == [found["regret"] for found in first]
-    assert [found["compiled"] for found in later] == [0, 0]
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[float]]]:
+    """A cache that two processes filled at the same time, and what they found."""
+    folder = tmp_path_factory.mktemp("filled")
+    started = {policy: start(policy, PACKAGE.parent, folder) for policy in ("ucb", "moss")}
+    return folder, {policy: answer(process)["regret"] for policy, process in started.items()}
 
 
-def test_a_damaged_cache_is_compiled_anew(tmp_path: Path) -> None:
+def test_two_processes_that_compile_at_once_both_find_their_own_code_later(
+    filled: tuple[Path, dict[str, list[float]]],
+) -> None:
+    folder, found = filled
+    for policy, regret in found.items():
+        assert answer(start(policy, PACKAGE.parent, folder)) == {"regret": regret, "compiled": 0}
+
+
+def test_a_damaged_cache_is_compiled_anew(
+    filled: tuple[Path, dict[str, list[float]]], tmp_path: Path
+) -> None:
     folder = tmp_path / "cache"
-    first = answer(start("ucb", PACKAGE.parent, folder))
+    shutil.copytree(filled[0], folder)
     files = list(folder.rglob("*.nbc"))
     assert files
     for path in files:
         path.write_bytes(path.read_bytes()[:100])
     again = answer(start("ucb", PACKAGE.parent, folder))
-    assert again["regret"] == first["regret"]
+    assert again["regret"] == filled[1]["ucb"]
     assert again["compiled"] > 0
     assert answer(start("ucb", PACKAGE.parent, folder))["compiled"] == 0
 
