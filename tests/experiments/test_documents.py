@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import structuredbandits as sb
 from structuredbandits import experiments
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -32,3 +33,19 @@ def test_no_picture_is_left_over() -> None:
     shown = set(re.findall(r"\]\((images/[^)]+\.png)\)", PAGE))
     there = {f"images/experiments/{p.name}" for p in (DOCS / "images/experiments").glob("*.png")}
     assert there == shown
+
+
+COMPARISON = (DOCS / "comparison.md").read_text(encoding="utf-8")
+
+
+def test_the_comparison_has_every_embedded_problem() -> None:
+    shown = dict.fromkeys(re.findall(r"^## (\S+), θ = ", COMPARISON, re.MULTILINE))
+    assert list(shown) == list(sb.problem_names())
+
+
+def test_the_comparison_has_every_policy_or_a_reason_why_not() -> None:
+    """Informative steps are compared in the experiments."""
+    wanted = {name for name in sb.policy_names() if not re.search(r"-c-[a-z]+$", name)}
+    measured = set(re.findall(r"^\| ([a-z][a-z-]*) \| \d", COMPARISON, re.MULTILINE))
+    refused = set(re.findall(r"^- `([a-z-]+)` on ", COMPARISON, re.MULTILINE))
+    assert measured | refused == wanted
