@@ -96,8 +96,13 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     pytest.fail(f"the service did not start: {log.read_text(encoding='utf-8')}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def browser() -> Iterator[Browser]:
+    """A Chromium for one test.
+
+    While Playwright runs, its thread has a running event loop; a browser that lived longer would
+    make `asyncio.run` fail in whichever test comes next.
+    """
     path = shutil.which("chromium")
     if path is None:
         pytest.fail("there is no Chromium here; install it, for example 'apt-get install chromium'")

@@ -63,7 +63,7 @@ export function allocationChart(element) {
   }
 
   whenResized(element, draw);
-  onTheme(draw);
+  onTheme(draw, element);
   return {
     set(nextArms, nextBuckets) {
       arms = nextArms;

@@ -69,7 +69,7 @@ export function armsChart(element, counted = "pulls") {
   }
 
   whenResized(element, draw);
-  onTheme(draw);
+  onTheme(draw, element);
   return {
     setStructure(nextArms, nextTruth) {
       arms = nextArms;

@@ -68,7 +68,7 @@ export function lineChart(element, label) {
   }
 
   whenResized(element, build);
-  onTheme(build);
+  onTheme(build, element);
   return {
     set(series, options, next) {
       made = { series, options };

@@ -45,7 +45,7 @@ export function thetaMap(element, { onTheta } = {}) {
   }
 
   whenResized(element, draw);
-  onTheme(draw);
+  onTheme(draw, element);
   return {
     setStructure(next, nextTheta = null) {
       structure = next;

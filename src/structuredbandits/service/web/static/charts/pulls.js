@@ -73,7 +73,7 @@ export function pullsChart(element) {
   }
 
   whenResized(element, draw);
-  onTheme(draw);
+  onTheme(draw, element);
   return {
     /** `changes`: [{round, competitive}] in order, or an empty list. */
     setRun(nextArms, nextSequence, nextChanges) {

@@ -61,7 +61,7 @@ export function stepsChart(element) {
   }
 
   whenResized(element, draw);
-  onTheme(draw);
+  onTheme(draw, element);
   return {
     setStructure(next) {
       structure = next;

@@ -123,7 +123,7 @@ export function structureChart(element, { onTheta, height = 340 } = {}) {
   }
 
   whenResized(element, draw);
-  onTheme(draw);
+  onTheme(draw, element);
   return {
     /** Shows another structure; the state of the old one is forgotten. */
     setStructure(next, nextTheta = null) {

@@ -28,7 +28,7 @@ const arms = armsChart(byId("arms"));
 const pulls = pullsChart(byId("pulls"));
 const regret = lineChart(byId("regret"), "Cumulative regret of every policy");
 const steps = stepsChart(byId("steps"));
-const score = scoreTable(byId("score"), (policy) => { page.watched = policy; showRun(); });
+const score = scoreTable(byId("score"), (policy) => { page.watched = policy; if (page.answer) showRun(); });
 const player = playback(byId("transport"), showRound);
 
 let latest = null;

@@ -30,9 +30,11 @@ export function legible(colour) {
   if (!known.has(key)) {
     const goal = ground === "dark" ? 1 : 0;
     const original = channels(colour);
-    // Yellowish colours are light by nature: 2.2 keeps them what they are on white.
-    const least = ground === "dark" ? 4 : 2.2;
-    let mixed = original;
+    // Yellowish colours are light by nature: 2.2 keeps them what they are on white. On dark, 3 is
+    // enough for a line, and more would make wine and purple look alike.
+    const least = ground === "dark" ? 3 : 2.2;
+    // Black becomes nearly white: a grey would look like an arm that is out.
+    let mixed = ground === "dark" && Math.max(...original) < 0.1 ? channels("#e7eaee") : original;
     for (let share = 0; share <= 1 && contrast(mixed, GROUNDS[ground]) < least; share += 0.05) {
       mixed = original.map((c) => (1 - share) * c + share * goal);
     }
@@ -57,16 +59,18 @@ export function cssColour(name) {
   return colour;
 }
 
-const listeners = new Set();
+const listeners = new Map();
 
-/** Calls back after every change of the theme. */
-export function onTheme(listener) {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+/** Calls back after every change of the theme, as long as the element is on the page. */
+export function onTheme(listener, element = document.documentElement) {
+  listeners.set(listener, element);
 }
 
 export function themeChanged() {
-  for (const listener of [...listeners]) listener();
+  for (const [listener, element] of [...listeners]) {
+    if (element.isConnected) listener();
+    else listeners.delete(listener);
+  }
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
