@@ -35,11 +35,22 @@ def timestamp(moment: int | None) -> str | None:
 
 
 def decision_answer(
-    experiment: Experiment, version: Version, subject: str, row: Mapping[str, Any]
+    experiment: Experiment,
+    version: Version,
+    subject: str,
+    row: Mapping[str, Any],
+    shares: list[float] | None = None,
+    places: list[int] | None = None,
 ) -> dict[str, Any]:
-    """A decision as it is answered."""
+    """A decision as it is answered.
+
+    ``shares`` and ``places`` are the row's probabilities and competitive arms, if they are at hand
+    and need not be read from it.
+    """
     arms = version.structure.arms
-    competitive = [arms[place] for place in orjson.loads(row["competitive"])]
+    if shares is None or places is None:
+        shares, places = orjson.loads(row["probabilities"]), orjson.loads(row["competitive"])
+    competitive = [arms[place] for place in places]
     answer = {
         "id": decision_id(experiment.seed, row["subject"], row["round"]),
         "experiment": experiment.id,
@@ -47,7 +58,7 @@ def decision_answer(
         "round": row["round"],
         "arm": arms[row["arm"]],
         "probability": row["probability"],
-        "probabilities": dict(zip(arms, orjson.loads(row["probabilities"]), strict=True)),
+        "probabilities": dict(zip(arms, shares, strict=True)),
         "competitive_arms": competitive,
         "why": why(version, row["arm"], row["probability"], len(competitive), row["plausible"]),
         "structure_version": row["version"],

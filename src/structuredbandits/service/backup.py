@@ -7,11 +7,11 @@ one member a table, read without trusting it; a restore fills an empty database 
 from __future__ import annotations
 
 import base64
-import io
 import json
 import os
 import secrets
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -110,30 +110,39 @@ def restore(database: Database, source: Path) -> dict[str, int]:
         If the file is not a backup, or of other tables than this version knows.
     """
     try:
-        archive = zipfile.ZipFile(io.BytesIO(source.read_bytes()))
-        about = json.loads(archive.read(_ABOUT))
+        archive = zipfile.ZipFile(source)
     except OSError as error:
         raise FileError(f"{source} cannot be read: {error.strerror}.") from error
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+    except zipfile.BadZipFile as error:
         raise _damaged(source, error) from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    with archive:
+        settled = _check(archive, source)
+        migrate(database.url)
+        with database.write() as connection:
+            _require_empty(database, connection)
+            try:
+                counts = {table.name: _fill(archive, connection, table) for table in _TABLES}
+                _continue_numbers(database, connection, settled)
+            except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError) as error:
+                raise _damaged(source, error) from error
+    return counts
+
+
+def _check(archive: zipfile.ZipFile, source: Path) -> int:
+    """Refuse what is no backup, or one of other tables; the last place of its export."""
+    try:
+        about = json.loads(archive.read(_ABOUT))
+        kind, version, settled = about["format"], about["tables"], int(about["settled"])
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError) as error:
+        raise _damaged(source, error) from error
+    if kind != FORMAT:
         raise _damaged(source, "it does not say that it is a backup")
-    if about.get("tables") != newest_version():
+    if version != newest_version():
         raise WrongVersion(
-            f"{source} holds tables of version {about.get('tables')!r} and this library has "
+            f"{source} holds tables of version {version!r} and this library has "
             f"{newest_version()!r}; restore it with the version that wrote it."
         )
-    migrate(database.url)
-    counts = {}
-    with archive, database.write() as connection:
-        _require_empty(database, connection)
-        try:
-            for table in _TABLES:
-                counts[table.name] = _fill(archive, connection, table)
-            _continue_numbers(database, connection, int(about["settled"]))
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
-            raise _damaged(source, error) from error
-    return counts
+    return settled
 
 
 def _damaged(source: Path, why: object) -> DamagedFile:

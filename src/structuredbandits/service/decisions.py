@@ -312,6 +312,7 @@ class _Sitting:
         choices = version.chooser.choices([member.state for _, member in members], positions)
         for row, (place, member) in enumerate(members):
             shares = choices.probabilities[row]
+            listed, places = shares.tolist(), np.flatnonzero(choices.competitive[row]).tolist()
             number = chance(experiment.seed, member.name, member.state.decided + 1)
             arm = draw(shares, number)
             order = self.orders[place]
@@ -322,11 +323,9 @@ class _Sitting:
                 "experiment": experiment.id,
                 "version": version.number,
                 "arm": arm,
-                "probability": float(shares[arm]),
-                "probabilities": orjson.dumps(shares.tolist()).decode(),
-                "competitive": orjson.dumps(
-                    np.flatnonzero(choices.competitive[row]).tolist()
-                ).decode(),
+                "probability": listed[arm],
+                "probabilities": orjson.dumps(listed).decode(),
+                "competitive": orjson.dumps(places).decode(),
                 "plausible": int(choices.plausible[row]),
                 "allowed": None if allowed is None else orjson.dumps(allowed).decode(),
                 "key": order.key,
@@ -337,7 +336,7 @@ class _Sitting:
             }
             self.ledger.add_decision(stored)
             self.ledger.touch(member)
-            answer = decision_answer(experiment, version, member.name, stored)
+            answer = decision_answer(experiment, version, member.name, stored, listed, places)
             self.results[place] = (True, answer)
 
     def _settle(self, order: Order, member: Member | None) -> dict[str, Any] | None:
