@@ -73,7 +73,7 @@ def _source_digest() -> bytes:
 
 def _key(story: dict[str, list[Block]]) -> str:
     said = {
-        name: [(block.language, block.options, block.code, block.line) for block in blocks]
+        name: [(block.language, block.options, block.code) for block in blocks]
         for name, blocks in story.items()
     }
     return sha256(_source_digest() + json.dumps(said).encode()).hexdigest()[:24]
