@@ -130,11 +130,21 @@ def test_killed_while_a_file_is_written(
     assert not (out / ".unfinished").exists()
 
 
+def hear_interrupts() -> None:
+    """In the new process: what a script starts in the background is born deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupted_sweep_says_so_and_continues(
     settings: Path, undisturbed: dict[str, bytes], tmp_path: Path
 ) -> None:
     code = f"import structuredbandits as sb; sb.sweep({str(settings)!r}, 'out', n_jobs=1)"
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        preexec_fn=hear_interrupts,
+    )
     end = time.monotonic() + 120
     while number_of_files(tmp_path / "out") < 3 and time.monotonic() < end:
         time.sleep(0.01)
