@@ -289,6 +289,8 @@ def test_an_id_stays_one_part_of_the_path(both, script):
         ("http://x", {"key": "a\nb"}, "copy it again"),
         ("http://x", {"timeout_seconds": 0}, "above 0"),
         ("http://x", {"timeout_seconds": float("nan")}, "above 0"),
+        ("http://x", {"connections": 0}, "1 or more"),
+        ("http://x", {"connections": 2.5}, "1 or more"),
     ],
 )
 @pytest.mark.parametrize("kind", [Client, AsyncClient])

@@ -31,6 +31,7 @@ class Target:
     url: str
     key: str | None
     timeout_seconds: float
+    connections: int
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -51,6 +52,11 @@ class Target:
                 f"timeout_seconds is {self.timeout_seconds!r}: give a number above 0."
             )
 
+        if isinstance(self.connections, bool) or not isinstance(self.connections, int):
+            raise InvalidInput(f"connections is {self.connections!r}: give 1 or more.")
+        if self.connections < 1:
+            raise InvalidInput(f"connections is {self.connections}: give 1 or more.")
+
     def __repr__(self) -> str:
         return f"{self.url!r}, key={'None' if self.key is None else '...'}"
 
@@ -59,8 +65,13 @@ class Target:
         headers = {"Accept": "application/json", "User-Agent": "structuredbandits"}
         if self.key is not None:
             headers["Authorization"] = f"Bearer {self.key}"
+        import httpx
+
         # Redirects are not followed: the key goes to the address that was given and nowhere else.
         return {
+            "limits": httpx.Limits(
+                max_connections=self.connections, max_keepalive_connections=self.connections
+            ),
             "base_url": self.url,
             "headers": headers,
             "timeout": self.timeout_seconds,

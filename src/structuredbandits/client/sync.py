@@ -43,6 +43,9 @@ class Client:
         The API key. It is sent in a header and never shown.
     timeout_seconds
         How long one attempt may take.
+    connections
+        How many calls are under way at once; further ones wait. Few are faster, since the time
+        goes into this program's own work: more help only if the service is far away.
     retries
         How often and how long to try again.
     transport
@@ -61,10 +64,11 @@ class Client:
         key: str | None = None,
         *,
         timeout_seconds: float = 10.0,
+        connections: int = 10,
         retries: Retries | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._target = Target(url.rstrip("/"), key, timeout_seconds)
+        self._target = Target(url.rstrip("/"), key, timeout_seconds, connections)
         self._retries = retries or Retries()
         import httpx
 

@@ -1,0 +1,1 @@
+"""How fast the service answers, beside a handler that does nothing but one durable insert."""
