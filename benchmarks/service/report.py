@@ -16,9 +16,13 @@ _HEAD = """\
 Written by `python -m benchmarks.service --record`; `make bench-service` measures the same and
 records nothing. wrk keeps 32 connections busy over loopback; client, server and database share the
 machine. Each server is one process. What is compared takes turns within one run, and the ratio is
-the middle one of the turns; only ratios are claimed, times are of one machine on one day. That
-machine was busy with other work, so the benchmark ran with `chrt -r 3`; its kernel pauses such
-processes for up to 50 ms in each second, and p99 contains that.
+the middle one of the turns; only ratios are claimed, times are of one machine on one day.
+
+The record is one run at ordinary priority, begun on an idle machine (load 0.05; the loads below
+include the benchmark itself). Its later parts were slower than its first, for a reason that was not
+found. Two runs of the comparison before it, with real-time priority on a busy machine, gave 1.38
+and 1.36 for SQLite and 0.81 and 0.83 for PostgreSQL; a rehearsal there (one turn of 2 s, while the
+code was being changed) gave 0.53 and 0.29. The idle machine's figures are the ones to go by.
 
 - **service**: `POST .../decisions` of an experiment on the MovieLens structure (18 arms, 106
   segments) with the `hierarchical` policy, for 1,000 subjects with rewards of their own; every
