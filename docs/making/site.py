@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -29,23 +28,7 @@ from docs.making.running import Failed  # noqa: E402
 log = logging.getLogger("mkdocs.hooks.site")
 _IMAGE = re.compile(r"!\[([^\]]*)\]\(")
 WRITTEN = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "examples", "src")
-_MEASURED = ("comparison.md", "capacity.md")
 _woven: dict[str, list[Result]] = {}
-
-
-def on_config(config: MkDocsConfig) -> None:
-    """Leave out of the navigation the pages that a benchmark writes, while they are not there."""
-    missing = [name for name in _MEASURED if not Path(config.docs_dir, name).exists()]
-    config.nav = _without(config.nav, missing)
-
-
-def _without(entries: Any, missing: list[str]) -> Any:
-    if isinstance(entries, list):
-        return [kept for entry in entries if (kept := _without(entry, missing)) is not None]
-    if isinstance(entries, dict):
-        kept = {title: _without(entry, missing) for title, entry in entries.items()}
-        return {title: entry for title, entry in kept.items() if entry is not None} or None
-    return None if entries in missing else entries
 
 
 def on_pre_build(config: MkDocsConfig) -> None:

@@ -6,6 +6,7 @@ state, so pictures can be drawn anywhere, in threads, too. This module must not 
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable
 from os import PathLike
@@ -224,6 +225,15 @@ def _luminance(colour: str) -> float:
     return sum(w * v for w, v in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
 
+class Picture(Figure):
+    """A figure that a notebook shows by itself, with no line that switches pictures on."""
+
+    def _repr_png_(self) -> bytes:
+        content = io.BytesIO()
+        self.savefig(content, format="png")
+        return content.getvalue()
+
+
 def figure(width: float = 6.4, height: float = 4.0, *, arranged: bool = False) -> Figure:
     """Return an empty figure that belongs to no window and dresses all axes added to it.
 
@@ -234,7 +244,7 @@ def figure(width: float = 6.4, height: float = 4.0, *, arranged: bool = False) -
     arranged
         True to let Matplotlib make room for labels around axes that `add_subplot` adds.
     """
-    made = Figure(figsize=(width, height))
+    made = Picture(figsize=(width, height))
     if arranged:
         # A little more air than usual: names at the border would touch it.
         made.set_layout_engine("constrained", w_pad=_AIR, h_pad=_AIR)
