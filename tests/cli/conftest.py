@@ -1,5 +1,6 @@
 """The command line as a function, and as a process of its own."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,12 +32,22 @@ def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     return run_here
 
 
+def hear_interrupts() -> None:
+    """In the new process: what a script starts in the background is born deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
     """Start the command line as a process in an empty folder."""
 
     def run_elsewhere(*arguments: str, **settings: object) -> subprocess.Popen[str]:
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": tmp_path}
+        options = {
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "cwd": tmp_path,
+            "preexec_fn": hear_interrupts,
+        }
         return subprocess.Popen([*COMMAND, *arguments], text=True, **(options | settings))
 
     return run_elsewhere

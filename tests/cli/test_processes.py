@@ -17,11 +17,6 @@ LONG = ("simulate", "three-arms", "--policies", "ucb,ucb-c", "--runs", "100000",
 SHORT = ("simulate", "setup", "--policies", "ucb", "--runs", "2", "--horizon", "50")
 
 
-def hear_interrupts() -> None:
-    """In the new process: what a script starts in the background is born deaf to Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def wait_for(path: Path) -> None:
     """Wait until a process has begun its work, which is when its hidden folder is there."""
     deadline = time.monotonic() + 60
@@ -34,7 +29,7 @@ def wait_for(path: Path) -> None:
 def test_an_interrupt_ends_the_work_and_leaves_nothing(
     start: Start, tmp_path: Path, workers: str
 ) -> None:
-    process = start(*LONG, "--out", "results", "--n-jobs", workers, preexec_fn=hear_interrupts)
+    process = start(*LONG, "--out", "results", "--n-jobs", workers)
     wait_for(tmp_path / "results")
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
