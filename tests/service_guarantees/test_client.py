@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -143,3 +144,16 @@ def test_a_wrong_key_and_a_wrong_experiment_are_told_apart(served: tuple[Server,
             client.experiment("nothing")
         with pytest.raises(errors.Refused, match="hierarchica"):
             client.create_experiment("movielens", "hierarchica")
+
+
+def test_the_python_of_the_page_runs(
+    served: tuple[Server, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    server, key = served
+    with Client(server.url, key, timeout_seconds=120) as client:
+        client.create_experiment("movielens", id="movielens")
+    page = (Path(__file__).parents[2] / "docs/service.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```py\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 1
+    exec(blocks[0].replace("http://127.0.0.1:8000", server.url).replace("sb_...", key), {})
+    assert re.match(r".+ (1\.0|0\.\d+) \S+", capsys.readouterr().out)  # arm, probability, why
