@@ -9,6 +9,7 @@ from pathlib import Path
 import structuredbandits as sb
 from docs.making.keeping import STORY
 from docs.making.site import misspellings
+from tests.built_in import built_in_names
 
 ROOT = Path(__file__).parents[2]
 STRICT = "-m mkdocs build --quiet --strict"
@@ -73,7 +74,7 @@ def check_the_reference(pages: dict[str, str]) -> None:
         and f'id="structuredbandits.errors.{name}"' not in reference
     ]
     assert missing == []
-    for name in sb.policy_names():
+    for name in built_in_names():
         if sb.make_algorithm(name).name == name:
             assert f"<code>{name}" in pages["reference/policy-table.html"], name
     for name in sb.problem_names():
