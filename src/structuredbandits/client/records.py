@@ -32,8 +32,7 @@ class Record:
                 "check that the URL is that of a structuredbandits service."
             )
         values: dict[str, Any] = {}
-        # Every record below is a dataclass; the base only reads.
-        for item in fields(cls):  # type: ignore[arg-type]
+        for item in fields(cls):  # type: ignore[arg-type]  # all records below are dataclasses
             if item.name in body:
                 values[item.name] = body[item.name]
             elif item.default is MISSING and item.default_factory is MISSING:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +15,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from structuredbandits.errors import InvalidInput
 from structuredbandits.plots import style
 from structuredbandits.structure import Box, Structure
 from structuredbandits.structure.theta import FloatArray
@@ -66,7 +68,17 @@ def structure_plot(structure: Structure, ax: Axes | None = None) -> Figure:
         _draw_shares(axes, structure)
     if structure.name is not None:
         style.title(axes, structure.name)
-    return axes.get_figure(root=True) if figure is None else figure  # type: ignore[return-value]
+    return _figure_of(axes) if figure is None else figure
+
+
+def _figure_of(axes: Axes) -> Figure:
+    """The figure that axes stand in; only axes that were removed have none."""
+    found = axes.get_figure(root=True)
+    if found is None:
+        raise InvalidInput(
+            "these axes were removed from their figure; give axes that stand in one."
+        )
+    return found
 
 
 def kind_of(structure: Structure) -> str:
@@ -157,7 +169,7 @@ def name_curves(axes: Axes, ends: Sequence[tuple[str, str, float]]) -> None:
     """Write (name, colour, last value) to the right of axes, moved apart where they would meet."""
     size = style.LABEL_SIZE if len(ends) <= 10 else style.SMALL_SIZE
     low, high = axes.get_ylim()
-    height = axes.get_window_extent().height / axes.get_figure(root=True).dpi * 72  # type: ignore[union-attr]
+    height = axes.get_window_extent().height / _figure_of(axes).dpi * 72
     share = [(value - low) / (high - low) for _, _, value in ends]
     for (name, colour, _), place in zip(
         ends, style.spread(share, 1.25 * size / height, 0.0, 1.0), strict=True
@@ -222,10 +234,10 @@ def theta_ticks(axes: Axes, structure: Structure, separators: str = "white") -> 
     """Name the columns of labelled θ: each, or by the first part of their labels if many."""
     number = structure.n_parameters
     axes.set_xlim(0, number)
-    members = list(structure.parameters)
+    members: list[Any] = list(structure.parameters)  # labels, numbers or tuples of them
     if number > _MOST_TICKS and isinstance(members[0], tuple):
         start, ticks, names = 0, [], []
-        for name, group in groupby(members, key=lambda member: str(member[0])):  # type: ignore[index]
+        for name, group in groupby(members, key=lambda member: str(member[0])):
             length = len(list(group))
             axes.axvline(start, color=separators, linewidth=1.2)
             ticks.append(start + length / 2)

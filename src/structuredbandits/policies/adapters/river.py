@@ -54,4 +54,4 @@ class RiverPolicy(bandit.base.Policy):
         reward = reward_args[0] if reward_args else next(iter(reward_kwargs.values()))
         self._run.update(arm_id, reward)
         # River keeps its own table of rewards, which `ranking` and the printed policy show.
-        super().update(arm_id, *reward_args, **reward_kwargs)  # type: ignore[no-untyped-call]
+        super().update(arm_id, *reward_args, **reward_kwargs)  # type: ignore[no-untyped-call]  # River's
