@@ -141,4 +141,4 @@ def _outcomes(tasks: list[Task], n_jobs: int) -> Iterable[Outcome]:
     import joblib
 
     parallel = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    return parallel(joblib.delayed(task.run)() for task in tasks)  # type: ignore[no-any-return]
+    return parallel(joblib.delayed(task.run)() for task in tasks)  # type: ignore[no-any-return]  # joblib's

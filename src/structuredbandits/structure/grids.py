@@ -304,7 +304,7 @@ def _read_side(low: object, high: object, points: object) -> tuple[float, float,
             f"and both at most {_FARTHEST_END:g} in size."
         )
     try:
-        number = as_integer(points)  # type: ignore[arg-type]
+        number = as_integer(points)  # type: ignore[arg-type]  # what is none raises TypeError
     except TypeError:
         number = 0
     if isinstance(points, bool) or not 2 <= number <= _MOST_POINTS:

@@ -6,7 +6,7 @@ This module knows how to read a question. It must not know how the answers are c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
+from typing import Any, overload
 
 from structuredbandits.errors import InvalidInput
 from structuredbandits.structure import Structure
@@ -117,8 +117,9 @@ def _read_radii(epsilon: object) -> tuple[float, ...]:
     if epsilon is None:
         return ()
     many = isinstance(epsilon, Sequence) and not isinstance(epsilon, str)
+    values: Any = epsilon if many else [epsilon]
     radii = []
-    for value in epsilon if many else [epsilon]:  # type: ignore[attr-defined]
+    for value in values:
         number = as_number(value)
         if number is None or not number > 0:
             raise InvalidInput(f"epsilon = {value!r} is not a finite number above 0.")

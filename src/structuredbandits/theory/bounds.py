@@ -67,18 +67,18 @@ class Situation(NamedTuple):
 
 def check_horizon(horizon: object) -> int:
     """Return a horizon that is a whole number from 1 on; refuse any other."""
-    whole = isinstance(horizon, int | np.integer) and not isinstance(horizon, bool)
-    if not whole or horizon < 1:  # type: ignore[operator]
-        raise InvalidInput(f"horizon = {horizon!r} is not a whole number of rounds from 1 on.")
-    return int(horizon)  # type: ignore[call-overload, no-any-return]
+    if isinstance(horizon, int | np.integer) and not isinstance(horizon, bool) and horizon >= 1:
+        return int(horizon)
+    raise InvalidInput(f"horizon = {horizon!r} is not a whole number of rounds from 1 on.")
 
 
 def check_alpha(alpha: object) -> float:
     """Return an α that is a finite number above 0; refuse any other."""
-    number = isinstance(alpha, int | float | np.integer | np.floating)
-    if not number or isinstance(alpha, bool) or not 0 < float(alpha) < math.inf:  # type: ignore[arg-type]
-        raise InvalidInput(f"alpha = {alpha!r} is not a finite number above 0.")
-    return float(alpha)  # type: ignore[arg-type]
+    if isinstance(alpha, int | float | np.integer | np.floating) and not isinstance(alpha, bool):
+        number = float(alpha)
+        if 0 < number < math.inf:
+            return number
+    raise InvalidInput(f"alpha = {alpha!r} is not a finite number above 0.")
 
 
 @lru_cache(maxsize=1024)

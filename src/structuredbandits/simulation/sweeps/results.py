@@ -58,7 +58,7 @@ class SweepResults:
         `empty_rounds` are filled at the horizon only. θ is text, since θ of different problems
         differ in kind.
         """
-        return _read(Folder(self.folder).files()).to_pandas()  # type: ignore[no-any-return]
+        return _read(Folder(self.folder).files()).to_pandas()  # type: ignore[no-any-return]  # Arrow's
 
     def summary(self) -> pd.DataFrame:
         """A row a cell: runs, mean regret at the horizon, its standard error, and more."""
