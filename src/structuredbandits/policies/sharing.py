@@ -7,7 +7,7 @@ probabilities are used. They are within a thousandth of `Policy.probabilities`, 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from structuredbandits.policies.protocol import (
     index_or_infinity,
     leading_mean,
     moment_at,
-    restore,
 )
+from structuredbandits.policies.steps import recall
 from structuredbandits.policies.structured.hierarchical import Hierarchical, HierarchicalAgent
 from structuredbandits.policies.structured.hierarchical_model import (
     list_plausible,
@@ -41,6 +41,14 @@ _NEGLIGIBLE = 3e-4
 _SCRATCH_ROWS = 6
 
 
+class Workspace(NamedTuple):
+    """What the quadrature reads and where it calculates; made once for many subjects."""
+
+    table: np.ndarray  # that of `normal_table`
+    scratch: np.ndarray  # (6, arms)
+    work: np.ndarray  # (2 arms + 1, `WORK_COLUMNS`)
+
+
 def share(
     agent: Any,
     memory: Any,
@@ -49,14 +57,12 @@ def share(
     n_allowed: int,
     moment: Any,
     generator: Any,
-    table: np.ndarray,
-    scratch: np.ndarray,
-    work: np.ndarray,
+    space: Workspace,
     shares: np.ndarray,
 ) -> None:
     """Write the probability of each of the first ``n_allowed`` allowed arms to ``shares``: (arms,).
 
-    ``shares`` is 0 everywhere before; ``table`` is that of `normal_table`.
+    ``shares`` is 0 everywhere before.
     """
     raise TypeError("share is for compiled code")
 
@@ -70,9 +76,7 @@ def _share(
     n_allowed: Any,
     moment: Any,
     generator: Any,
-    table: Any,
-    scratch: Any,
-    work: Any,
+    space: Any,
     shares: Any,
 ) -> Any:
     own = _registered("share", agent)
@@ -103,14 +107,12 @@ def _share_by_index(
     n_allowed: Any,
     moment: Any,
     generator: Any,
-    table: Any,
-    scratch: Any,
-    work: Any,
+    space: Any,
     shares: Any,
 ) -> Any:
     leader = leading_mean(evidence, allowed, n_allowed)
     best, fewest, ties = -math.inf, math.inf, 0
-    values = scratch[0]
+    values = space.scratch[0]
     for place in range(n_allowed):
         arm = allowed[place]
         value = index_or_infinity(agent, evidence, arm, leader, n_allowed, moment, generator)
@@ -135,9 +137,7 @@ def _share_of_thompson(
     n_allowed: Any,
     moment: Any,
     generator: Any,
-    table: Any,
-    scratch: Any,
-    work: Any,
+    space: Any,
     shares: Any,
 ) -> Any:
     fewest, ties = math.inf, 0
@@ -154,13 +154,14 @@ def _share_of_thompson(
             if evidence.counts[arm] == 0.0 and evidence.pending[arm] == fewest:
                 shares[arm] = 1.0 / ties
         return
+    scratch = space.scratch
     means, deviations, won = scratch[3], scratch[4], scratch[5]
     for place in range(n_allowed):
         arm = allowed[place]
         means[place] = evidence.means[arm]
         deviations[place] = agent.width * evidence.scales[arm]
         won[place] = 0.0
-    add_largest(table, means, deviations, n_allowed, 1.0, scratch, work, won)
+    add_largest(space.table, means, deviations, n_allowed, 1.0, scratch, space.work, won)
     for place in range(n_allowed):
         shares[allowed[place]] = won[place]
 
@@ -175,9 +176,7 @@ def _share_of_competitive(
     n_allowed: Any,
     moment: Any,
     generator: Any,
-    table: Any,
-    scratch: Any,
-    work: Any,
+    space: Any,
     shares: Any,
 ) -> Any:
     candidates, count = competitive_candidates(agent.tables, box_of(memory), allowed)
@@ -189,9 +188,7 @@ def _share_of_competitive(
         count,
         moment,
         generator,
-        table,
-        scratch,
-        work,
+        space,
         shares,
     )
 
@@ -205,15 +202,14 @@ def _share_of_hierarchical(
     n_allowed: Any,
     moment: Any,
     generator: Any,
-    table: Any,
-    scratch: Any,
-    work: Any,
+    space: Any,
     shares: Any,
 ) -> Any:
     tree, model = memory.floats, agent.model
     numbers = np.empty(model.log_prior.size, dtype=np.int64)
     count = list_plausible(model, tree[1], tree[0], numbers)
     least = _NEGLIGIBLE / count
+    scratch = space.scratch
     means, deviations, won = scratch[3], scratch[4], scratch[5]
     for place in range(n_allowed):
         won[place] = 0.0
@@ -224,7 +220,7 @@ def _share_of_hierarchical(
         for place in range(n_allowed):
             mean, variance = posterior_of_mean(model, evidence, numbers[number], allowed[place])
             means[place], deviations[place] = mean, agent.spread * math.sqrt(variance)
-        add_largest(table, means, deviations, n_allowed, weight, scratch, work, won)
+        add_largest(space.table, means, deviations, n_allowed, weight, scratch, space.work, won)
     for place in range(n_allowed):
         shares[allowed[place]] = won[place]
 
@@ -247,13 +243,9 @@ def share_many(
     scratch = np.empty((_SCRATCH_ROWS, blocks.shape[2]))
     work = np.empty((2 * blocks.shape[2] + 1, WORK_COLUMNS))
     for subject in range(blocks.shape[0]):
-        evidence = evidence_of(unowned(blocks[subject]))
-        received = 0.0
-        for arm in range(blocks.shape[2]):
-            summarise(evidence, arm)
-            received += evidence.counts[arm]
-        moment = moment_at(int(received), decided[subject], horizon)
-        restore(agent, memory, evidence, moment)
+        evidence, moment = recall(
+            agent, memory, unowned(blocks[subject]), decided[subject], horizon
+        )
         share(
             agent,
             memory,
@@ -262,9 +254,8 @@ def share_many(
             allowed.size,
             moment,
             generator,
-            unowned(table),
-            unowned(scratch),
-            unowned(work),
+            # Made anew each time: arrays live only as long as they are still named.
+            Workspace(unowned(table), unowned(scratch), unowned(work)),
             unowned(shares[subject]),
         )
         total = shares[subject].sum()

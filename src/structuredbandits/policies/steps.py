@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from structuredbandits._compiled import borrow, kernel, unowned
-from structuredbandits.confidence.evidence import evidence_of, record, summarise
+from structuredbandits._compiled import borrow, inline, kernel, unowned
+from structuredbandits.confidence.evidence import Evidence, evidence_of, record, summarise
 from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.frame import Frame
-from structuredbandits.policies.protocol import decide, learn, moment_at, restore
+from structuredbandits.policies.protocol import Moment, decide, learn, moment_at, restore
 
 # Places of a run's clock, an int64 array.
 RECEIVED, DECIDED, HORIZON = 0, 1, 2
@@ -56,6 +56,21 @@ def restore_all(frame: Frame) -> None:
     restore(agent, memory, evidence, moment)
 
 
+@inline
+def recall(
+    agent: Any, memory: Memory, block: np.ndarray, decided: int, horizon: int
+) -> tuple[Evidence, Moment]:
+    """A subject's run from the counts and sums of its evidence: the memory is filled anew."""
+    evidence = evidence_of(block)
+    received = 0.0
+    for arm in range(block.shape[1]):
+        summarise(evidence, arm)
+        received += evidence.counts[arm]
+    moment = moment_at(int(received), decided, horizon)
+    restore(agent, memory, evidence, moment)
+    return evidence, moment
+
+
 @kernel
 def decide_many(
     agent: Any,
@@ -75,12 +90,8 @@ def decide_many(
     generator = borrow(addresses)
     chosen = np.empty(blocks.shape[0], dtype=np.int64)
     for subject in range(blocks.shape[0]):
-        evidence = evidence_of(unowned(blocks[subject]))
-        received = 0.0
-        for arm in range(blocks.shape[2]):
-            summarise(evidence, arm)
-            received += evidence.counts[arm]
-        moment = moment_at(int(received), decided[subject], horizon)
-        restore(agent, memory, evidence, moment)
+        evidence, moment = recall(
+            agent, memory, unowned(blocks[subject]), decided[subject], horizon
+        )
         chosen[subject] = decide(agent, memory, evidence, allowed, moment, generator)
     return chosen
