@@ -19,13 +19,13 @@ from structuredbandits.service.api import (
     experiments,
     health,
     keys,
-    quick,
     reference,
     rewards,
     subjects,
 )
 from structuredbandits.service.api.answers import install
 from structuredbandits.service.api.gate import Gate
+from structuredbandits.service.api.quick import Quick
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.settings import ServiceSettings
 
@@ -70,7 +70,6 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
     )
     app.state.service = behind
     install(app)
-    app.router.routes.extend(quick.routes())  # before the others, which say the same
     for module in (experiments, subjects, decisions, rewards, events, keys, health, reference):
         app.include_router(module.router)
     for router in _pages():
@@ -78,7 +77,7 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
     limits = settings.limits
 
     def gated(inner: ASGIApp) -> ASGIApp:
-        return Gate(inner, behind.measures, limits.body_bytes, settings.log_requests)
+        return Gate(Quick(inner, app), behind.measures, limits.body_bytes, settings.log_requests)
 
     app.add_middleware(gated)
     return app

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
+from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match, Route
-from starlette.types import Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from structuredbandits.service.api import models
 from structuredbandits.service.api.access import behind, require
@@ -22,35 +23,74 @@ from structuredbandits.service.refusals import Refusal
 
 _EXPERIMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def routes() -> list[Route]:
-    """The quick routes, to be put before the others."""
-    return [
-        _route("/v1/experiments/{experiment}/decisions", "POST", _decide),
-        _route("/v1/decisions/{decision}/reward", "PUT", _reward),
-    ]
+class QuickRoute(NamedTuple):
+    """A path with one parameter in its middle."""
+
+    method: str
+    before: str
+    parameter: str
+    after: str
+    endpoint: Callable[[Request], Awaitable[Response]]
+
+    @property
+    def path(self) -> str:
+        """The pattern, by which requests are counted."""
+        return f"{self.before}{{{self.parameter}}}{self.after}"
+
+    def match(self, path: str) -> str | None:
+        """The parameter's value if a path fits.
+
+        Examples
+        --------
+        >>> route = QuickRoute("GET", "/a/", "name", "/b", lambda request: None)
+        >>> route.path, route.match("/a/x/b"), route.match("/a/x/y/b"), route.match("/a//b")
+        ('/a/{name}/b', 'x', None, None)
+        """
+        if not (path.startswith(self.before) and path.endswith(self.after)):
+            return None
+        value = path[len(self.before) : len(path) - len(self.after)]
+        return value if value and "/" not in value else None
 
 
-def _route(path: str, method: str, endpoint: Endpoint) -> Route:
-    async def answer(request: Request) -> Response:
-        request.scope["route"] = route  # the request's measures have its name
-        return await endpoint(request)
+class Quick:
+    """Answers the quick routes, and leaves everything else to the app inside.
 
-    # A route that is asked with another method would refuse for the documented ones below it.
-    route = _OneMethod(path, answer, methods=[method], include_in_schema=False)
-    return route
+    Parameters
+    ----------
+    app
+        What answers all other requests.
+    owner
+        The app whose answers to exceptions are used.
+    """
 
+    def __init__(self, app: ASGIApp, owner: FastAPI) -> None:
+        self._app = app
+        self._owner = owner
 
-class _OneMethod(Route):
-    """A route that leaves other methods to the routes after it."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and not scope.get("root_path"):
+            for route in _ROUTES:
+                if scope["method"] == route.method:
+                    value = route.match(scope["path"])
+                    if value is not None:
+                        scope["path_params"] = {route.parameter: value}
+                        scope["route"] = route
+                        response = await self._answer(route, Request(scope, receive))
+                        await response(scope, receive, send)
+                        return
+        await self._app(scope, receive, send)
 
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether the path and the method fit."""
-        if scope["type"] == "http" and scope["method"] not in (self.methods or ()):
-            return Match.NONE, {}
-        return super().matches(scope)
+    async def _answer(self, route: QuickRoute, request: Request) -> Response:
+        try:
+            return await route.endpoint(request)
+        except Exception as error:
+            handlers: Any = self._owner.exception_handlers
+            kind = next(kind for kind in type(error).__mro__ if kind in handlers)
+            response: Response = await handlers[kind](request, error)
+            return response
 
 
 async def _decide(request: Request) -> Response:
@@ -82,3 +122,9 @@ async def _json(request: Request) -> bytes:
 
 def _invalid(message: str) -> Refusal:
     return Refusal(422, "invalid_request", f"{message}.")
+
+
+_ROUTES = (
+    QuickRoute("POST", "/v1/experiments/", "experiment", "/decisions", _decide),
+    QuickRoute("PUT", "/v1/decisions/", "decision", "/reward", _reward),
+)

@@ -9,17 +9,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, tuple_, update
+from sqlalchemy import Connection, select
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from structuredbandits.service.storage import tables
 from structuredbandits.service.storage.database import Database, Stale
+from structuredbandits.service.storage.statements import POSTGRESQL, SETTLED, SQLITE, Row
 from structuredbandits.service.subject_state import SubjectState
 
-Row = dict[str, Any]
 #: Which of some subjects who are not there are to be made: pairs of experiment and name.
 Welcome = Callable[[Set[tuple[str, str]]], Set[tuple[str, str]]]
 _NUMBERS_KEPT = 100_000
@@ -63,51 +62,6 @@ class SubjectNumbers:
                 del self._kept[who]
 
 
-_SUBJECT = select(
-    tables.subjects.c.number,
-    tables.subjects.c.experiment,
-    tables.subjects.c.name,
-    tables.subjects.c.version,
-    tables.subjects.c.state,
-    tables.subjects.c.created,
-)
-_LOCK = (
-    _SUBJECT.where(tables.subjects.c.number.in_(bindparam("numbers", expanding=True)))
-    .order_by(tables.subjects.c.number)
-    .with_for_update()
-)
-_NUMBERS = select(tables.subjects.c.name, tables.subjects.c.number).where(
-    tables.subjects.c.experiment == bindparam("experiment"),
-    tables.subjects.c.name.in_(bindparam("names", expanding=True)),
-)
-_REVISIONS = select(tables.experiments.c.id, tables.experiments.c.revision).where(
-    tables.experiments.c.id.in_(bindparam("names", expanding=True))
-)
-_BY_KEY = select(tables.decisions).where(
-    tables.decisions.c.experiment == bindparam("of"),
-    tables.decisions.c.key.in_(bindparam("keys", expanding=True)),
-)
-_BY_ROUND = select(tables.decisions).where(
-    tuple_(tables.decisions.c.subject, tables.decisions.c.round).in_(
-        bindparam("rows", expanding=True)
-    )
-)
-_CHANGED = ("state", "reward", "reward_order", "rewarded", "settled", "late_reward", "late")
-_SETTLE = (
-    update(tables.decisions)
-    .where(
-        tables.decisions.c.subject == bindparam("of_subject"),
-        tables.decisions.c.round == bindparam("of_round"),
-    )
-    .values({name: bindparam(f"new_{name}") for name in _CHANGED})
-)
-_REMEMBER = (
-    update(tables.subjects)
-    .where(tables.subjects.c.number == bindparam("of_number"))
-    .values(state=bindparam("new_state"), updated=bindparam("new_updated"))
-)
-
-
 class Ledger:
     """Reads, locks and writes for the orders of one transaction."""
 
@@ -117,6 +71,7 @@ class Ledger:
         self.database = database
         self.connection = connection
         self.moment = moment
+        self._ask = SQLITE if database.is_sqlite else POSTGRESQL
         self.members: dict[int, Member] = {}
         self._numbers = numbers
         self._rows: dict[tuple[int, int], Row] = {}
@@ -132,7 +87,7 @@ class Ledger:
         """The present revision of each experiment that exists."""
         if not names:
             return {}
-        found = self.connection.execute(_REVISIONS, {"names": sorted(names)})
+        found = self.connection.execute(self._ask.revisions, {"names": sorted(names)})
         return {row.id: row.revision for row in found}
 
     def resolve(
@@ -161,7 +116,8 @@ class Ledger:
         found: dict[tuple[str, str], int] = {}
         for experiment in sorted({experiment for experiment, _ in wanted}):
             names = [name for of, name in wanted if of == experiment]
-            rows = self.connection.execute(_NUMBERS, {"experiment": experiment, "names": names})
+            given = {"experiment": experiment, "names": names}
+            rows = self.connection.execute(self._ask.numbers, given)
             found |= {(experiment, name): number for name, number in rows}
         return found
 
@@ -185,7 +141,7 @@ class Ledger:
         """Lock subjects in the order of their numbers; ``needed`` ones must be there."""
         if not numbers:
             return
-        for row in self.connection.execute(_LOCK, {"numbers": sorted(numbers)}):
+        for row in self.connection.execute(self._ask.lock, {"numbers": sorted(numbers)}):
             state = SubjectState.from_json(row.state)
             self.members[row.number] = Member(
                 row.number, row.experiment, row.name, row.version, state, row.created
@@ -198,15 +154,16 @@ class Ledger:
     def read_keys(self, keys: Mapping[str, Set[str]]) -> None:
         """Decisions that were made with these keys."""
         for experiment, wanted in keys.items():
-            found = self.connection.execute(_BY_KEY, {"of": experiment, "keys": sorted(wanted)})
+            given = {"of": experiment, "keys": sorted(wanted)}
+            found = self.connection.execute(self._ask.by_key, given)
             for row in found.mappings():
                 self._keyed[experiment, row["key"]] = dict(row)
 
     def read_decisions(self, rows: Set[tuple[int, int]]) -> None:
         """Decisions by subject and round."""
         if rows:
-            for row in self.connection.execute(_BY_ROUND, {"rows": sorted(rows)}).mappings():
-                self._rows[row["subject"], row["round"]] = dict(row)
+            for row in self._ask.find(self.connection, sorted(rows)):
+                self._rows[row["subject"], row["round"]] = row
 
     def log_of(self, number: int) -> list[Row]:
         """All decisions of a subject."""
@@ -246,14 +203,14 @@ class Ledger:
     def write(self) -> None:
         """Send all changes to the database; the caller commits."""
         if self._new:
-            self.connection.execute(insert(tables.decisions), self._new)
+            self._ask.send(self.connection, self._ask.add_decisions, self._new)
         if self._changed:
             changes = [
                 {"of_subject": row["subject"], "of_round": row["round"]}
-                | {f"new_{name}": row[name] for name in _CHANGED}
+                | {f"new_{name}": row[name] for name in SETTLED}
                 for row in self._changed.values()
             ]
-            self.connection.execute(_SETTLE, changes)
+            self._ask.send(self.connection, self._ask.settle, changes)
         if self._touched:
             states = [
                 {
@@ -263,7 +220,7 @@ class Ledger:
                 }
                 for member in self._touched.values()
             ]
-            self.connection.execute(_REMEMBER, states)
+            self._ask.send(self.connection, self._ask.remember, states)
         self._new, self._changed, self._touched = [], {}, {}
 
     def remember(self) -> None:

@@ -83,6 +83,8 @@ decisions = Table(
     Column("probabilities", Text, nullable=False),  # JSON, one number an arm
     Column("competitive", Text, nullable=False),  # JSON list of positions
     Column("plausible", Integer, nullable=False),  # how many θ
+    # How many rewards of the subject had come when it was made: the log's order, without clocks.
+    Column("received", Integer, nullable=False, server_default="0"),
     Column("allowed", Text),  # JSON list of positions, if not all
     Column("key", String(200)),  # Idempotency-Key
     Column("request", String(32)),  # digest of what was asked with the key
@@ -146,6 +148,7 @@ audit = Table(
     Column("created", BigInteger, nullable=False),
     Index("audit_by_experiment", "experiment", "number"),
     Index("audit_by_subject", "subject"),
+    sqlite_autoincrement=True,  # lines are deleted with their subject; no number is given twice
 )
 
 # SQLite has one writer at a time, so a row can count settlements; PostgreSQL has a sequence.
