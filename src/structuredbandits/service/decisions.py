@@ -327,6 +327,7 @@ class _Sitting:
                 "probabilities": orjson.dumps(listed).decode(),
                 "competitive": orjson.dumps(places).decode(),
                 "plausible": int(choices.plausible[row]),
+                "received": member.state.received,
                 "allowed": None if allowed is None else orjson.dumps(allowed).decode(),
                 "key": order.key,
                 "request": None if order.key is None else order.digest,

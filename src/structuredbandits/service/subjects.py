@@ -20,6 +20,7 @@ from structuredbandits.service.experiments import (
     note,
     require_experiment,
 )
+from structuredbandits.service.history import Row, read_changes, read_log, states
 from structuredbandits.service.orders import decision_id
 from structuredbandits.service.picture import runs_of
 from structuredbandits.service.refusals import unknown_subject
@@ -105,23 +106,14 @@ def subject_steps(
     experiment = require_experiment(connection, name)
     row = find_subject(connection, name, subject)
     version = catalogue.version(connection, experiment, row["version"])
-    table = tables.decisions
-    statement = select(table).where(table.c.subject == row["number"]).order_by(table.c.round)
-    log = [dict(found) for found in connection.execute(statement).mappings()]
-    rewards = sorted(
-        (r for r in log if r["reward_order"] is not None), key=lambda r: r["reward_order"]
-    )
-    state = SubjectState.fresh(version.structure.n_arms)
+    log, changes = read_log(connection, row["number"]), read_changes(connection, row["number"])
     steps: list[dict[str, Any]] = []
-    taken = 0
-    for decision in log:
-        while taken < len(rewards) and rewards[taken]["rewarded"] <= decision["created"]:
-            state.reward(rewards[taken]["arm"], rewards[taken]["reward"])
-            taken += 1
-        if after < decision["round"] and len(steps) < limit:
+    for decision, state in states(log, changes, version.structure.n_arms):
+        if len(steps) == limit:
+            break
+        if after < decision["round"]:
             mask = version.chooser.plausible_at(state)
             steps.append(_step(experiment, version, decision, mask))
-        state.decide(decision["arm"])
     more = bool(steps) and steps[-1]["round"] < len(log)
     return {
         "experiment": name,
@@ -132,9 +124,7 @@ def subject_steps(
     }
 
 
-def _step(
-    experiment: Experiment, version: Version, row: dict[str, Any], mask: np.ndarray
-) -> dict[str, Any]:
+def _step(experiment: Experiment, version: Version, row: Row, mask: np.ndarray) -> dict[str, Any]:
     arms = version.structure.arms
     return {
         "round": row["round"],
