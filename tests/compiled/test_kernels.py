@@ -20,7 +20,7 @@ from structuredbandits._compiled import (
 )
 from structuredbandits._compiled.decorators import Kernel
 from structuredbandits.policies.classical.ucb import UCBAgent
-from structuredbandits.simulation.kernel import NormalDraws
+from structuredbandits.simulation.draws import NormalDraws
 
 
 class Own(NamedTuple):

@@ -18,6 +18,7 @@ import numpy as np
 from structuredbandits._compiled import inline
 from structuredbandits.confidence.evidence import Evidence
 from structuredbandits.confidence.memory import (
+    ACTIVE,
     EMPTY_ROUNDS,
     FRAME,
     HEAD_IN,
@@ -31,7 +32,7 @@ from structuredbandits.confidence.memory import (
     Box,
 )
 from structuredbandits.confidence.moves import frame_arm, list_active, update
-from structuredbandits.confidence.slack import widen
+from structuredbandits.confidence.slack import still_holds, widen
 from structuredbandits.confidence.tables import BoxTables
 
 # Sums such as mu_hat + q s are rounded, so an arm may let a θ in a few ulps before the computed q.
@@ -96,9 +97,27 @@ def follow(
         box.registers[LATEST] != arm
         or not frame[TAIL_IN] < upper_end <= frame[TAIL_OUT]
         or not frame[HEAD_OUT] <= lower_end < frame[HEAD_IN]
-        or q >= frame[NEXT_Q]
+        or (q >= frame[NEXT_Q] and not _let_in(tables, evidence, box, ranks, arm, q))
     ):
         _catch_up(tables, evidence, box, ranks, arm, q)
+
+
+@inline
+def _let_in(
+    tables: BoxTables, evidence: Evidence, box: Box, ranks: np.ndarray, arm: int, q: float
+) -> bool:
+    """Move the other arms whose q has come; returns whether the frame of ``arm`` still holds."""
+    active, holds, soonest = box.registers[ACTIVE], True, math.inf
+    for other in range(tables.values.shape[1]):
+        if q >= box.frames[other, NEXT_Q]:
+            head, tail = box.head[other], box.tail[other]
+            update(tables, evidence, box, ranks, other, q)
+            _foresee(evidence, box, other)
+            if box.registers[SLACK] > 0:
+                holds = holds and still_holds(tables, box, arm, other, head, tail)
+        soonest = min(soonest, box.frames[other, NEXT_Q])
+    box.latest[NEXT_Q] = soonest
+    return holds and box.registers[ACTIVE] == active
 
 
 @inline
@@ -121,8 +140,8 @@ def _catch_up(
         box.registers[LATEST] = arm
         box.frames[arm, NEXT_Q] = math.inf  # it is updated after each of its rewards anyway
         _find_soonest(box, end)
-    if slack > 0 and abs(box.head[arm] - head) + abs(box.tail[arm] - tail) <= slack:
-        widen(tables, box, arm)
+    if slack > 0:
+        widen(tables, evidence, box, arm, abs(box.head[arm] - head) + abs(box.tail[arm] - tail))
     for place in range(1, FRAME):
         box.latest[place] = box.frames[arm, place]
 

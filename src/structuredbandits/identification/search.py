@@ -9,7 +9,7 @@ import numpy as np
 from structuredbandits._compiled import borrow, kernel, unowned
 from structuredbandits.confidence.evidence import evidence_of, record
 from structuredbandits.identification.rules import Verdict, examine
-from structuredbandits.simulation.kernel import draw
+from structuredbandits.simulation.draws import draw, rewards_of
 
 
 class Found(NamedTuple):
@@ -40,7 +40,7 @@ def search(
     t = 0
     verdict = examine(rule, floats, evidence, t)
     while t < limit and not (until_certain and verdict.log_doubt <= log_delta):
-        record(evidence, verdict.pull, sign * draw(draws, verdict.pull, noise))
+        record(evidence, verdict.pull, sign * draw(rewards_of(draws, verdict.pull), noise))
         t += 1
         verdict = examine(rule, floats, evidence, t)
     return Found(t, verdict.answer, verdict.log_doubt)

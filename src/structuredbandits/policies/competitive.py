@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 import numpy as np
 
 from structuredbandits.confidence.box import follow, rebuild
+from structuredbandits.confidence.corridor import NO_CORRIDOR, corridor_of
 from structuredbandits.confidence.joint import joint_tables, scratch_memory
 from structuredbandits.confidence.memory import (
     PLAUSIBLE,
@@ -36,7 +37,15 @@ from structuredbandits.policies.informative import (
 )
 from structuredbandits.policies.joint import JointAgent
 from structuredbandits.policies.narrowing import candidate_arms, narrow
-from structuredbandits.policies.protocol import choose, decide, implements, learn, relax, restore
+from structuredbandits.policies.protocol import (
+    choose,
+    corridor,
+    decide,
+    implements,
+    learn,
+    relax,
+    restore,
+)
 
 if TYPE_CHECKING:
     from structuredbandits.policies.policy import Policy
@@ -57,6 +66,7 @@ class CompetitiveAgent(NamedTuple):
     pull_each_arm_first: bool
     ranks: np.ndarray  # (0, 0): the largest means are not asked for
     lags: bool  # no step reads the set itself
+    certain: bool  # with one competitive arm, no step draws a random number
 
 
 class Foreign(NamedTuple):
@@ -249,7 +259,13 @@ class Competitive(Algorithm):
             every_arm_first,
             np.empty((0, 0), dtype=np.int32),
             self.informative is None,
+            self._certain,
         )
+
+    @property
+    def _certain(self) -> bool:
+        random = getattr(self.policy, "random_index", True)
+        return not (random or self.informative or self.pull_each_arm_first)
 
     def memory(self, structure: Structure) -> Memory:
         if self.confidence == "joint":
@@ -339,6 +355,13 @@ def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any
 def _relax(agent: Any, memory: Any) -> Any:
     if agent.lags:
         relax_box(box_of(memory))
+
+
+@implements(corridor, CompetitiveAgent)
+def _corridor(agent: Any, memory: Any, evidence: Any, widths: Any, t: Any, most: Any) -> Any:
+    if not agent.certain:
+        return NO_CORRIDOR
+    return corridor_of(evidence, box_of(memory), agent.root_alpha, widths, t, most)
 
 
 @implements(decide, CompetitiveAgent)

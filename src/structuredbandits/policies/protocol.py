@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from structuredbandits._compiled import by_type, inline
+from structuredbandits.confidence.corridor import NO_CORRIDOR, Corridor
 from structuredbandits.confidence.evidence import Evidence
 from structuredbandits.confidence.memory import Memory
 
@@ -78,6 +79,17 @@ def restore(agent: Any, memory: Memory, evidence: Evidence, moment: Moment) -> N
 def relax(agent: Any, memory: Memory) -> None:
     """Told to a run of which only the decisions are read; it may keep its memory less exactly."""
     raise TypeError("relax is for compiled code")
+
+
+def corridor(
+    agent: Any, memory: Memory, evidence: Evidence, widths: np.ndarray, t: int, most: int
+) -> Corridor:
+    """Rewards that change no decision, for at most so many rounds after the first t.
+
+    As long as the sum of an arm's rewards stays inside, the agent goes on pulling it and need not
+    be told; ``widths``: (horizon + 1,), sqrt(2 log t) for each t.
+    """
+    raise TypeError("corridor is for compiled code")
 
 
 def choose(
@@ -171,6 +183,18 @@ def _relax(agent: Any, memory: Any) -> Any:
         pass
 
     return nothing
+
+
+@by_type(corridor)
+def _corridor(agent: Any, memory: Any, evidence: Any, widths: Any, t: Any, most: Any) -> Any:
+    own = _registered("corridor", agent)
+    if own is not None:
+        return own
+
+    def none(agent: Any, memory: Any, evidence: Any, widths: Any, t: Any, most: Any) -> Any:
+        return NO_CORRIDOR
+
+    return none
 
 
 @by_type(index)

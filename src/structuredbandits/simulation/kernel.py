@@ -7,48 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structuredbandits._compiled import borrow, by_type, inline, kernel, unowned
-from structuredbandits.confidence.evidence import evidence_of, record
+from structuredbandits._compiled import borrow, inline, kernel, unowned
+from structuredbandits.confidence.corridor import Corridor
+from structuredbandits.confidence.evidence import Evidence, evidence_of, record, summarise
 from structuredbandits.confidence.memory import Memory
-from structuredbandits.policies.protocol import Moment, decide, learn, relax, restore
-
-
-class NormalDraws(NamedTuple):
-    """Rewards location + scale · z."""
-
-    location: np.ndarray  # (arms,)
-    scale: np.ndarray  # (arms,)
-
-
-class TableDraws(NamedTuple):
-    """Rewards with finitely many values, by their quantile function."""
-
-    cumulative: np.ndarray  # (arms, values), 1 at the end of each row
-    values: np.ndarray  # (values,)
-
-
-def draw(draws: Any, arm: int, generator: Any) -> float:
-    """One reward of an arm, from exactly one random number; for compiled code."""
-    raise TypeError("draw is for compiled code")
-
-
-@by_type(draw)
-def _draw(draws: Any, arm: Any, generator: Any) -> Any:
-    if draws.instance_class is NormalDraws:
-
-        def normal(draws: Any, arm: Any, generator: Any) -> Any:
-            return draws.location[arm] + draws.scale[arm] * generator.standard_normal()
-
-        return normal
-
-    def from_table(draws: Any, arm: Any, generator: Any) -> Any:
-        u = generator.random()
-        place = 0
-        while place < draws.values.size - 1 and u >= draws.cumulative[arm, place]:
-            place += 1
-        return draws.values[place]
-
-    return from_table
+from structuredbandits.policies.protocol import (
+    Moment,
+    corridor,
+    decide,
+    learn,
+    relax,
+    restore,
+)
+from structuredbandits.simulation.draws import draw, rewards_of
 
 
 class Clock(NamedTuple):
@@ -87,6 +58,26 @@ def _note(record: Record, place: int, counts: np.ndarray, sums: np.ndarray) -> N
     record.reward[place] = reward
 
 
+@inline
+def _coast(way: Corridor, evidence: Evidence, rewards: Any, sign: float, noise: Any) -> int:
+    """Pull one arm to the end of its corridor or out of it; returns how many rounds that took."""
+    arm, low, high = way.arm, way.low, way.high
+    count, total, squares = evidence.counts[arm], evidence.sums[arm], evidence.squares[arm]
+    rounds = 0
+    while rounds < way.rounds and low < total < high:
+        reward = sign * draw(rewards, noise)
+        total += reward
+        squares += reward * reward
+        low += way.low_step
+        high += way.high_step
+        rounds += 1
+    evidence.counts[arm] = count + rounds
+    evidence.sums[arm] = total
+    evidence.squares[arm] = squares
+    summarise(evidence, arm)
+    return rounds
+
+
 @kernel
 def play(
     agent: Any,
@@ -117,9 +108,14 @@ def play(
     relax(agent, memory)
     t, place = 0, 0
     while t < horizon:
-        arm = decide(agent, memory, evidence, allowed, moment, generator)
-        record(evidence, arm, sign * draw(draws, arm, noise))
-        t += 1
+        way = corridor(agent, memory, evidence, clock.widths, t, kept.checkpoints[place] - t)
+        if way.rounds > 0:
+            arm = way.arm
+            t += _coast(way, evidence, rewards_of(draws, arm), sign, noise)
+        else:
+            arm = decide(agent, memory, evidence, allowed, moment, generator)
+            record(evidence, arm, sign * draw(rewards_of(draws, arm), noise))
+            t += 1
         moment = Moment(t, t, clock.logs[t], clock.widths[t], horizon)
         learn(agent, memory, evidence, arm, moment)
         if t == kept.checkpoints[place]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 import numpy as np
 
@@ -31,7 +32,11 @@ def noise_sequence(seed: int, run: int) -> np.random.SeedSequence:
 
 def policy_sequence(seed: int, run: int, label: str, theta: object) -> np.random.SeedSequence:
     """Seed of a policy's own randomness in a run."""
-    text = f"{label}|{theta_key(theta)}".encode()
-    digest = hashlib.blake2b(text, digest_size=16).digest()
-    words = tuple(int(word) for word in np.frombuffer(digest, dtype="<u4"))
-    return np.random.SeedSequence(seed, spawn_key=(run, *words))
+    return np.random.SeedSequence(seed, spawn_key=(run, *_words(f"{label}|{theta_key(theta)}")))
+
+
+@lru_cache(maxsize=64)
+def _words(text: str) -> tuple[int, ...]:
+    """Four numbers that differ for different texts."""
+    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return tuple(int(word) for word in np.frombuffer(digest, dtype="<u4"))

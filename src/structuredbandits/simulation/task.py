@@ -14,14 +14,8 @@ from structuredbandits.confidence.memory import count_empty_rounds
 from structuredbandits.environments import Environment, NormalEnvironment, TableEnvironment
 from structuredbandits.errors import InvalidInput
 from structuredbandits.policies.algorithm import Algorithm
-from structuredbandits.simulation.kernel import (
-    Clock,
-    NormalDraws,
-    Record,
-    TableDraws,
-    make_clock,
-    play,
-)
+from structuredbandits.simulation.draws import NormalDraws, TableDraws
+from structuredbandits.simulation.kernel import Clock, Record, make_clock, play
 from structuredbandits.simulation.streams import noise_sequence, policy_sequence
 from structuredbandits.structure import Structure
 

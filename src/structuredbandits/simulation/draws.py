@@ -1,0 +1,81 @@
+"""How rewards are drawn inside compiled loops."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structuredbandits._compiled import by_type
+
+
+class NormalDraws(NamedTuple):
+    """Rewards location + scale · z."""
+
+    location: np.ndarray  # (arms,)
+    scale: np.ndarray  # (arms,)
+
+
+class TableDraws(NamedTuple):
+    """Rewards with finitely many values, by their quantile function."""
+
+    cumulative: np.ndarray  # (arms, values), 1 at the end of each row
+    values: np.ndarray  # (values,)
+
+
+class Normal(NamedTuple):
+    """Rewards of one arm: location + scale · z."""
+
+    location: float
+    scale: float
+
+
+class Table(NamedTuple):
+    """Rewards of one arm with finitely many values."""
+
+    cumulative: np.ndarray  # (values,)
+    values: np.ndarray  # (values,)
+
+
+def rewards_of(draws: Any, arm: int) -> Any:
+    """How one arm's rewards are drawn; for compiled code."""
+    raise TypeError("rewards_of is for compiled code")
+
+
+def draw(rewards: Any, generator: Any) -> float:
+    """One reward of an arm, from exactly one random number; for compiled code."""
+    raise TypeError("draw is for compiled code")
+
+
+@by_type(rewards_of)
+def _rewards_of(draws: Any, arm: Any) -> Any:
+    if draws.instance_class is NormalDraws:
+
+        def normal(draws: Any, arm: Any) -> Any:
+            return Normal(draws.location[arm], draws.scale[arm])
+
+        return normal
+
+    def table(draws: Any, arm: Any) -> Any:
+        return Table(draws.cumulative[arm], draws.values)
+
+    return table
+
+
+@by_type(draw)
+def _draw(rewards: Any, generator: Any) -> Any:
+    if rewards.instance_class is Normal:
+
+        def normal(rewards: Any, generator: Any) -> Any:
+            return rewards.location + rewards.scale * generator.standard_normal()
+
+        return normal
+
+    def from_table(rewards: Any, generator: Any) -> Any:
+        u = generator.random()
+        place = 0
+        while place < rewards.values.size - 1 and u >= rewards.cumulative[place]:
+            place += 1
+        return rewards.values[place]
+
+    return from_table

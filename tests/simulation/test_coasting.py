@@ -1,0 +1,174 @@
+"""Rounds without a look at the set: the simulator skips decisions that cannot come out otherwise.
+
+A run of the simulator, which coasts, has to be the run of a policy that looks at every reward.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structuredbandits.confidence.corridor import corridor_of
+from structuredbandits.confidence.evidence import Evidence, evidence_of
+from structuredbandits.confidence.memory import Box, box_of
+from structuredbandits.confidence.slack import relax
+from structuredbandits.environments import Environment, Gaussian
+from structuredbandits.policies.algorithm import Algorithm
+from structuredbandits.policies.classical.kl_ucb import KLUCB
+from structuredbandits.policies.classical.ucb import UCB
+from structuredbandits.policies.competitive import Competitive
+from structuredbandits.policies.policy import Policy
+from structuredbandits.problems import load_problem, load_structure
+from structuredbandits.simulation.kernel import make_clock
+from structuredbandits.simulation.streams import policy_sequence
+from structuredbandits.simulation.task import Outcome, Task
+from structuredbandits.structure import Interval, Structure
+
+
+@st.composite
+def smooth_structures(draw: st.DrawFn) -> Structure:
+    """Curves with many θ, few arms and little noise: soon one arm alone competes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_arms, points = draw(st.integers(2, 8)), draw(st.sampled_from([2, 7, 60, 900]))
+    grid = np.linspace(0.0, 6.0, points)[:, None, None]
+    waves = np.sin(np.arange(1, 4) * grid / 2 + rng.uniform(0, 6, (n_arms, 3)))
+    means = (rng.normal(size=(n_arms, 3)) * waves).sum(axis=2)
+    if draw(st.booleans()):
+        means = np.round(means, 1)  # steps: many θ enter and leave together
+    size = 10.0 ** draw(st.sampled_from([-9, 0, 9]))
+    offset = draw(st.sampled_from([0.0, 1e6]))
+    return Structure.from_table(
+        size * (means + offset),
+        Interval(0, 6, points=points),
+        sigma=size * draw(st.sampled_from([0.1, 0.5, 2.0])),
+        minimize=draw(st.booleans()),
+    )
+
+
+def outcome(task: Task) -> tuple[Outcome, Outcome]:
+    """What the simulator finds, and what the policy itself does with the same random numbers."""
+    horizon = task.checkpoints[-1]
+    sequence = policy_sequence(task.seed, task.first_run, task.algorithm.label, task.theta)
+    policy = task.algorithm.start(task.structure, seed=sequence, horizon=horizon)
+    rewards = task.environment.rewards(task.theta, task.seed, task.first_run)
+    means = task.structure.sign * task.environment.means_at(task.theta)
+    gaps = max(means) - means
+    regret, reward = [], []
+    for t in range(1, horizon + 1):
+        arm = policy.pull()
+        policy.update(arm, rewards.draw(arm))
+        if t in task.checkpoints:
+            # In the order of the simulator, so that the sums agree to the last digit.
+            regret.append(sum(n * gap for n, gap in zip(policy.counts, gaps, strict=True)))
+            reward.append(task.structure.sign * sum(policy.block[1].tolist()))
+    return task.run(), Outcome(
+        np.array([regret]),
+        np.array([reward]),
+        np.array([policy.counts], dtype=np.int64),
+        np.array([policy.empty_rounds]),
+    )
+
+
+def assert_equal(found: Outcome, expected: Outcome) -> None:
+    for name, ours, theirs in zip(Outcome._fields, found, expected, strict=True):
+        assert ours.tolist() == theirs.tolist(), name
+
+
+@settings(max_examples=60)
+@given(
+    smooth_structures(),
+    st.sampled_from([0.05, 0.5, 3.0]),
+    st.sampled_from([(1_500,), (1, 70, 71, 800, 1_500), (129, 257, 1_000)]),
+    st.booleans(),
+    st.data(),
+)
+def test_a_simulated_run_is_the_run_of_the_policy(
+    structure: Structure,
+    alpha: float,
+    checkpoints: tuple[int, ...],
+    wrong: bool,
+    data: st.DataObject,
+) -> None:
+    theta = data.draw(st.sampled_from(list(structure.parameters)))
+    world: Environment = Gaussian(structure)
+    if wrong:  # rewards of another place of Θ for each arm: the set becomes empty
+        means = np.roll(structure.means, structure.n_parameters // 2, axis=0)
+        means[:, 0] = structure.means[:, 0]
+        world = Gaussian(
+            Structure.from_table(
+                means, structure.parameters, sigma=structure.sigma, minimize=structure.minimize
+            )
+        )
+    seed = data.draw(st.integers(0, 1_000))
+    algorithm = Competitive(UCB(alpha=alpha), alpha=alpha)
+    assert_equal(*outcome(Task(algorithm, structure, world, theta, checkpoints, seed, 0, 1)))
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        Competitive(KLUCB()),
+        Competitive(UCB(), alpha=0.5, pull_each_arm_first=True),
+        Competitive(UCB(), confidence="joint"),
+    ],
+    ids=lambda algorithm: algorithm.label,
+)
+def test_other_algorithms_and_other_rewards(algorithm: Algorithm) -> None:
+    problem = load_problem("movielens")
+    theta = next(iter(problem.structure.parameters))
+    task = Task(algorithm, problem.structure, problem.environment, theta, (2_000,), 3, 0, 1)
+    assert_equal(*outcome(task))
+
+
+ROW = 120  # of Θ; there, arm BEST is far ahead
+ALPHA = 0.05
+BEST = int(load_structure("three-arms").means[ROW].argmax())
+
+
+def coasting_run(rewards: int) -> Policy:
+    """A run in which one arm alone competes after so many of its rewards."""
+    policy = Competitive(UCB(), load_structure("three-arms"), alpha=ALPHA, seed=1)
+    relax(box_of(policy.memory))
+    rng, means = np.random.default_rng(2), policy.structure.means[ROW]
+    for arm, count in [(0, 30), (1, 30), (2, 30), (BEST, rewards)]:
+        for _ in range(count):
+            policy.update(arm, float(rng.normal(means[arm], 0.2)))
+    return policy
+
+
+def test_every_sum_inside_a_corridor_leaves_the_frame_alone() -> None:
+    """Sums at the very lines, through the formulas of the exact check."""
+    widths = make_clock(5_000).widths
+    long = 0
+    for rewards in (40, 70, 150, 600, 2_500):
+        policy = coasting_run(rewards)
+        evidence, box, t = evidence_of(policy.block), box_of(policy.memory), policy.received
+        way = corridor_of(evidence, box, np.sqrt(ALPHA), widths, t, 1_000)
+        _, head_out, head_in, tail_in, tail_out = box.latest.tolist()
+        for i in range(1, way.rounds + 1):
+            for total in (
+                np.nextafter(way.low + i * way.low_step, np.inf),
+                np.nextafter(way.high + i * way.high_step, -np.inf),
+            ):
+                count, q = evidence.counts[BEST] + i, np.sqrt(ALPHA) * widths[t + i]
+                mean, radius = total / count, q * (evidence.sigmas[BEST] / np.sqrt(count))
+                assert head_out <= mean - radius < head_in
+                assert tail_in < mean + radius <= tail_out
+        long += way.rounds >= 4
+    assert long >= 3  # otherwise the loop above would show nothing
+
+
+def test_there_is_no_corridor_where_a_decision_is_open() -> None:
+    widths = make_clock(5_000).widths
+    policy = coasting_run(600)
+    assert corridor_of(*places(policy), np.sqrt(ALPHA), widths, policy.received, 1_000).rounds > 0
+    policy.update((BEST + 1) % 3, 3.0)  # the arm that competes is not the one of the latest reward
+    assert corridor_of(*places(policy), np.sqrt(ALPHA), widths, policy.received, 1_000).rounds == 0
+    fresh = Competitive(UCB(), load_structure("three-arms"), seed=1)
+    assert corridor_of(*places(fresh), np.sqrt(ALPHA), widths, 0, 1_000).rounds == 0
+
+
+def places(policy: Policy) -> tuple[Evidence, Box]:
+    return evidence_of(policy.block), box_of(policy.memory)
