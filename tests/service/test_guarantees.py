@@ -289,7 +289,7 @@ def test_a_decision_that_nobody_waits_for_is_not_stored(service: Service) -> Non
     create(service)
     given_up = iter([{1}, set()])
     first, second, third = service.desk.commit(
-        [Decide("shop", name) for name in ("ana", "bea", "cleo")], lambda: next(given_up)
+        [Decide("shop", name) for name in ("ana", "bea", "cleo")], lambda _places: next(given_up)
     )
     assert first[1]["subject"] == "ana"
     assert second.status == 503

@@ -6,6 +6,7 @@ This module knows queues, threads and deadlines. It must not know what the work 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 import time
@@ -15,11 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from structuredbandits.errors import StructuredBanditsError
+from structuredbandits.service.mishaps import kind_of, place_of
 from structuredbandits.service.orders import Order, Task
 from structuredbandits.service.refusals import overloaded, unavailable
 
 _log = logging.getLogger(__name__)
-Commit = Callable[[Sequence[Order], Callable[[], Set[int]]], list[Any]]
+Commit = Callable[[Sequence[Order], Callable[[Sequence[int]], Set[int]]], list[Any]]
 # How long a request waits beyond its time for a commit that has begun: it cannot be taken back.
 _FOR_A_COMMIT_SECONDS = 2.0
 
@@ -29,10 +31,9 @@ class _Waiting:
     orders: Sequence[Order]
     future: asyncio.Future[list[Any]]
     loop: asyncio.AbstractEventLoop
-    since: float
+    until: float  # after which it is not begun any more: nobody waits for it
     given_up: bool = False  # the request was answered otherwise
     sealed: bool = False  # its transaction is being committed
-    dropped: bool = False  # it was given up, and its transaction goes on without it
 
 
 class GroupCommit:
@@ -48,8 +49,8 @@ class GroupCommit:
         Orders that may wait; further ones are refused.
     group_size
         Orders in one transaction at the most.
-    patience
-        Seconds after which a waiting request is not begun any more: nobody waits for it.
+    observe
+        Told of each transaction how many orders it had, and how many seconds it took.
     """
 
     def __init__(
@@ -59,13 +60,11 @@ class GroupCommit:
         writers: int,
         queue_length: int,
         group_size: int,
-        patience: float,
         observe: Callable[[int, float], None] = lambda size, seconds: None,
     ) -> None:
         self._commit = commit
         self._limit = queue_length
         self._group_size = group_size
-        self._patience = patience
         self._observe = observe
         self._queue: deque[_Waiting] = deque()
         self._queued = 0
@@ -83,8 +82,8 @@ class GroupCommit:
         """Orders in the queue."""
         return self._queued
 
-    def _submit(self, orders: Sequence[Order]) -> _Waiting:
-        """Put a request's orders into the queue; they are done in one transaction.
+    def _submit(self, orders: Sequence[Order], seconds: float) -> _Waiting:
+        """Put a request's orders into the queue, to be begun within so many seconds.
 
         Raises
         ------
@@ -98,7 +97,7 @@ class GroupCommit:
                 raise unavailable("the service is shutting down")
             if self._queued and self._queued + len(orders) > self._limit:
                 raise overloaded()
-            waiting = _Waiting(orders, future, loop, time.monotonic())
+            waiting = _Waiting(orders, future, loop, time.monotonic() + seconds)
             self._queue.append(waiting)
             self._queued += len(orders)
             self._change.notify()
@@ -106,7 +105,7 @@ class GroupCommit:
 
     async def do(self, orders: Sequence[Order], seconds: float) -> list[Any]:
         """The results of a request's orders, or a refusal after so many seconds."""
-        waiting = self._submit(orders)
+        waiting = self._submit(orders, seconds)
         await asyncio.wait((waiting.future,), timeout=seconds)
         if not waiting.future.done():
             with self._change:
@@ -114,6 +113,7 @@ class GroupCommit:
             if waiting.sealed:
                 await asyncio.wait((waiting.future,), timeout=_FOR_A_COMMIT_SECONDS)
         if not waiting.future.done():
+            waiting.future.cancel()  # whatever comes of it, nobody will ask
             raise unavailable(f"it took longer than {seconds:g} s")
         return waiting.future.result()
 
@@ -129,12 +129,15 @@ class GroupCommit:
     # -- the writers' side -------------------------------------------------------------------------
 
     def _work(self) -> None:
-        while True:
+        group: list[_Waiting] | None = []
+        while group is not None:
             group = self._next_group()
-            if group is None:
-                return
-            if group:
-                self._finish(group)
+            try:
+                if group:
+                    self._finish(group)
+            except Exception as error:  # whatever it is, others wait for this thread
+                _log.error("a writer stumbled: %s", kind_of(error), extra=place_of(error))
+                _answer([(waiting, unavailable(kind_of(error))) for waiting in group or ()])
 
     def _next_group(self) -> list[_Waiting] | None:
         with self._change:
@@ -144,7 +147,7 @@ class GroupCommit:
                 self._change.wait()
             group: list[_Waiting] = []
             size = 0
-            latest = time.monotonic() - self._patience
+            moment = time.monotonic()
             while self._queue:
                 first = self._queue[0]
                 alone = isinstance(first.orders[0], Task)
@@ -152,7 +155,7 @@ class GroupCommit:
                     break
                 self._queue.popleft()
                 self._queued -= len(first.orders)
-                if first.given_up or first.since < latest:
+                if first.given_up or first.until < moment:
                     _answer([(first, unavailable("it waited too long"))])
                     continue
                 group.append(first)
@@ -165,40 +168,35 @@ class GroupCommit:
         orders = [order for waiting in group for order in waiting.orders]
         start = time.perf_counter()
         try:
-            results = self._commit(orders, lambda: self._seal(group))
+            results = self._commit(orders, lambda places: self._seal(group, places))
         except StructuredBanditsError as refusal:
             _answer([(waiting, refusal) for waiting in group])
             return
         except Exception as error:
-            reason = type(getattr(error, "orig", None) or error).__name__
-            _log.warning("a transaction failed: %s", reason, exc_info=error)
-            _answer([(waiting, unavailable(reason)) for waiting in group])
+            _log.warning("a transaction failed: %s", kind_of(error), extra=place_of(error))
+            _answer([(waiting, unavailable(kind_of(error))) for waiting in group])
             return
-        self._observe(len(orders), time.perf_counter() - start)
+        seconds = time.perf_counter() - start
         answers: list[tuple[_Waiting, Any]] = []
         place = 0
         for waiting in group:
             answers.append((waiting, results[place : place + len(waiting.orders)]))
             place += len(waiting.orders)
         _answer(answers)
+        self._observe(len(orders), seconds)
 
-    def _seal(self, group: list[_Waiting]) -> Set[int]:
-        """Places of orders that nobody waits for any more, each told once.
+    def _seal(self, group: list[_Waiting], places: Sequence[int]) -> Set[int]:
+        """Which of these orders nobody waits for any more, by their places in the group.
 
         If there are none, the others cannot give up before the commit is done.
         """
+        whose = [waiting for waiting in group for _ in waiting.orders]
         with self._change:
-            places: set[int] = set()
-            place = 0
-            for waiting in group:
-                if waiting.given_up and not waiting.dropped:
-                    waiting.dropped = True
-                    places.update(range(place, place + len(waiting.orders)))
-                place += len(waiting.orders)
-            if not places:
-                for waiting in group:
-                    waiting.sealed = not waiting.given_up
-            return places
+            given_up = {place for place in places if whose[place].given_up}
+            if not given_up:
+                for place in places:
+                    whose[place].sealed = True
+            return given_up
 
 
 def _answer(answers: list[tuple[_Waiting, Any]]) -> None:
@@ -207,7 +205,7 @@ def _answer(answers: list[tuple[_Waiting, Any]]) -> None:
     for waiting, outcome in answers:
         by_loop.setdefault(waiting.loop, []).append((waiting, outcome))
     for loop, told in by_loop.items():
-        if not loop.is_closed():
+        with contextlib.suppress(RuntimeError):  # it was closed: nobody waits there any more
             loop.call_soon_threadsafe(_resolve, told)
 
 

@@ -31,6 +31,12 @@ class Catalogue:
         """The experiment as it was last seen, without asking the database."""
         return self._experiments.get(name)
 
+    def learn(self, experiment: Experiment) -> None:
+        """An experiment was just changed, and is known before anybody asks for it again."""
+        held = self._experiments.get(experiment.id)
+        if held is None or held.revision < experiment.revision:
+            self._experiments[experiment.id] = experiment
+
     def experiment(
         self, connection: Connection, name: str, revision: int | None = None
     ) -> Experiment | None:

@@ -7,6 +7,7 @@ different subjects are done together.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence, Set
 from typing import Any
@@ -14,13 +15,15 @@ from typing import Any
 import numpy as np
 import orjson
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import SQLAlchemyError
 
-from structuredbandits.errors import UnknownArm
+from structuredbandits.errors import StructuredBanditsError
 from structuredbandits.service.answers import decision_answer
 from structuredbandits.service.catalogue import Catalogue
 from structuredbandits.service.choosing import chance, draw
+from structuredbandits.service.eligibility import allowed_arms
 from structuredbandits.service.experiments import Experiment, Version, now
+from structuredbandits.service.mishaps import kind_of, place_of
 from structuredbandits.service.orders import (
     AddSubject,
     Decide,
@@ -38,17 +41,19 @@ from structuredbandits.service.refusals import (
 )
 from structuredbandits.service.rewarding import expire, take_reward
 from structuredbandits.service.storage import Database
-from structuredbandits.service.storage.database import Stale, worth_repeating
+from structuredbandits.service.storage.database import Stale, is_away, worth_repeating
 from structuredbandits.service.storage.ledger import Ledger, Member, SubjectNumbers, Welcome
 from structuredbandits.service.storage.tables import PENDING
 
+_log = logging.getLogger(__name__)
 # Two replicas may use one key at the same time; the second finds the first's row when it tries
 # again.
 _ATTEMPTS = 4
 
 
-#: Says which orders nobody waits for; if none, all will be waited for until the commit is done.
-Seal = Callable[[], Set[int]]
+#: Asked with the places of orders that are about to be committed: says for which of them nobody
+#: waits any more. If there are none, all of them will be waited for until the commit is done.
+Seal = Callable[[Sequence[int]], Set[int]]
 
 
 class GivenUp(Exception):
@@ -59,7 +64,7 @@ class GivenUp(Exception):
         self.places = places
 
 
-def everybody_waits() -> Set[int]:
+def everybody_waits(_places: Sequence[int]) -> Set[int]:
     """Nobody has given up."""
     return frozenset()
 
@@ -85,37 +90,60 @@ class Desk:
 
         When this returns everything is durable. A decision's answer is (whether it is new, its
         content). ``seal`` is asked just before the commit whether somebody has stopped waiting:
-        what nobody was told must not be stored.
+        what nobody was told must not be stored. Orders that cannot be done together are done one
+        by one, so that nobody suffers from another's.
         """
-        results: list[Any] = [unavailable("nobody waits for it any more") for _ in orders]
-        places = list(range(len(orders)))
-        attempt = 0
-        while places:
+        places = range(len(orders))
+        try:
+            done = self._together(orders, places, seal)
+        except Exception as error:
+            if len(orders) == 1 or is_away(error):
+                raise
+            _log.warning("done one by one: %s", kind_of(error), extra=place_of(error))
+            done = self._one_by_one(orders, seal)
+        nobody = unavailable("nobody waits for it any more")
+        return [done.get(place, nobody) for place in places]
+
+    def _one_by_one(self, orders: Sequence[Order], seal: Seal) -> dict[int, Any]:
+        done: dict[int, Any] = {}
+        for place in range(len(orders)):
             try:
-                done = self._try([orders[place] for place in places], seal)
+                done |= self._together(orders, [place], seal)
+            except StructuredBanditsError as refusal:
+                done[place] = refusal
+            except Exception as error:
+                failed = unavailable(kind_of(error))
+                done[place] = failed
+                if is_away(error):  # the others would only wait as long for the same
+                    return done | dict.fromkeys(range(place, len(orders)), failed)
+        return done
+
+    def _together(
+        self, orders: Sequence[Order], places: Sequence[int], seal: Seal
+    ) -> dict[int, Any]:
+        """Do some orders in one transaction: results by place, of those who still wait."""
+        left, attempt = list(places), 0
+        while left:
+            try:
+                results = self._try([orders[place] for place in left], left, seal)
             except GivenUp as given_up:
-                places = [place for place in places if place not in given_up.places]
-                continue
-            except (Stale, IntegrityError, OperationalError) as error:
+                left = [place for place in left if place not in given_up.places]
+            except (Stale, SQLAlchemyError) as error:
                 attempt += 1
-                if attempt == _ATTEMPTS and len(orders) > 1 and worth_repeating(error):
-                    return [result for order in orders for result in self.commit([order])]
                 if attempt == _ATTEMPTS or not worth_repeating(error):
                     raise
-                continue
-            for place, result in zip(places, done, strict=True):
-                results[place] = result
-            break
-        return results
+            else:
+                return dict(zip(left, results, strict=True))
+        return {}
 
-    def _try(self, orders: Sequence[Order], seal: Seal) -> list[Any]:
+    def _try(self, orders: Sequence[Order], places: Sequence[int], seal: Seal) -> list[Any]:
         with self.database.write() as connection:
             if len(orders) == 1 and isinstance(orders[0], Task):
                 results, sitting = [orders[0].work(connection)], None
             else:
                 sitting = _Sitting(self, connection, orders)
                 results = sitting.hold()
-            given_up = seal()
+            given_up = seal(places)
             if given_up:
                 raise GivenUp(given_up)
         if sitting is not None:
@@ -134,9 +162,12 @@ class _Sitting:
         self.ledger = Ledger(desk.database, connection, desk.numbers, self.moment)
         self.results: list[Any] = [None] * len(orders)
         self.experiments: dict[str, Experiment] = {}
+        self.unusable: dict[str, StructuredBanditsError] = {}
+        self.claims: dict[tuple[str, str], str] = {}  # what each key is first used for here
 
     def hold(self) -> list[Any]:
         self._read_experiments()
+        self._read_keys()
         places = self._admit()
         self._read_rows(places)
         for wave in self._waves(places):
@@ -149,9 +180,26 @@ class _Sitting:
     def _read_experiments(self) -> None:
         names = {o.experiment for o in self.orders if isinstance(o, Decide | AddSubject)}
         for name, revision in self.ledger.revisions(names).items():
-            found = self.desk.catalogue.experiment(self.connection, name, revision)
+            try:
+                found = self.desk.catalogue.experiment(self.connection, name, revision)
+            except StructuredBanditsError as refusal:
+                self.unusable[name] = refusal
+                continue
             if found is not None:
                 self.experiments[name] = found
+
+    def _read_keys(self) -> None:
+        """Find out which keys were used before.
+
+        That is before any lock: of two who use a key at once, the table refuses the second, who
+        then finds the first one's row when it tries again.
+        """
+        keys: dict[str, set[str]] = defaultdict(set)
+        for order in self.orders:
+            if isinstance(order, Decide) and order.key is not None:
+                keys[order.experiment].add(order.key)
+                self.claims.setdefault((order.experiment, order.key), order.digest)
+        self.ledger.read_keys(keys)
 
     def _admit(self) -> dict[int, int]:
         """Find or make the subjects and lock them: the subject's number of each order."""
@@ -159,11 +207,11 @@ class _Sitting:
         numbers: dict[int, int] = {}
         for place, order in enumerate(self.orders):
             if isinstance(order, Decide | AddSubject):
-                experiment = self.experiments.get(order.experiment)
-                if experiment is None:
-                    self.results[place] = unknown_experiment(order.experiment)
-                else:
+                if order.experiment in self.experiments:
                     wanted[place] = (order.experiment, order.subject)
+                else:
+                    missing = self.unusable.get(order.experiment)
+                    self.results[place] = missing or unknown_experiment(order.experiment)
             elif isinstance(order, Reward):
                 told = read_decision_id(order.decision)
                 if told is None:
@@ -172,54 +220,52 @@ class _Sitting:
                     numbers[place] = told[0]
             elif isinstance(order, Expire):
                 numbers[place] = order.subject
-        fresh = {
-            name: (experiment.version, self._version(experiment, experiment.version))
-            for name, experiment in self.experiments.items()
-        }
-        found = self.ledger.resolve(
-            set(wanted.values()),
-            {name: (number, version.structure.n_arms) for name, (number, version) in fresh.items()},
-            self._refuse_strangers(wanted),
-        )
+        fresh: dict[str, tuple[int, int]] = {}
+        found = self.ledger.resolve(set(wanted.values()), fresh, self._door(wanted, fresh))
         numbers |= {place: found[who] for place, who in wanted.items() if who in found}
         self.ledger.lock(
             set(numbers.values()), {found[who] for who in wanted.values() & found.keys()}
         )
         return numbers
 
-    def _refuse_strangers(self, wanted: dict[int, tuple[str, str]]) -> Welcome:
-        """Whether somebody new is made: not for an order that would be refused anyway."""
+    def _door(
+        self, wanted: dict[int, tuple[str, str]], fresh: dict[str, tuple[int, int]]
+    ) -> Welcome:
+        """Whether somebody new is made: not for an order that would be refused anyway.
+
+        ``fresh`` is told the version and the number of arms that somebody new gets.
+        """
 
         def welcome(strangers: Set[tuple[str, str]]) -> Set[tuple[str, str]]:
             welcomed = set()
             for place, who in wanted.items():
+                if who not in strangers:
+                    continue
                 order = self.orders[place]
-                if who in strangers and isinstance(order, Decide):
-                    experiment = self.experiments[order.experiment]
-                    try:
+                experiment = self.experiments[who[0]]
+                try:
+                    if isinstance(order, Decide) and self._repeated(order) is None:
                         self._eligible(order, experiment.version)
-                    except (Refusal, UnknownArm) as refusal:
-                        self.results[place] = refusal
-                        continue
+                    version = self._version(experiment, experiment.version)
+                except StructuredBanditsError as refusal:
+                    self.results[place] = refusal
+                    continue
+                fresh[experiment.id] = (version.number, version.structure.n_arms)
                 welcomed.add(who)
             return welcomed
 
         return welcome
 
     def _read_rows(self, numbers: dict[int, int]) -> None:
-        keys: dict[str, set[str]] = defaultdict(set)
         rows = set()
         for place in numbers:
             order = self.orders[place]
-            if isinstance(order, Decide) and order.key is not None:
-                keys[order.experiment].add(order.key)
-            elif isinstance(order, Reward):
+            if isinstance(order, Reward):
                 told = read_decision_id(order.decision)
                 assert told is not None
                 rows.add(told[:2])
             elif isinstance(order, Expire):
                 rows.add((order.subject, order.round))
-        self.ledger.read_keys(keys)
         self.ledger.read_decisions(rows)
 
     def _waves(self, numbers: dict[int, int]) -> list[list[tuple[int, int]]]:
@@ -238,7 +284,6 @@ class _Sitting:
 
     def _do(self, wave: list[tuple[int, int]]) -> None:
         groups: dict[Any, list[tuple[int, Member]]] = defaultdict(list)
-        claimed: set[tuple[str, str]] = set()
         for place, number in wave:
             order = self.orders[place]
             member = self.ledger.members.get(number)
@@ -249,10 +294,6 @@ class _Sitting:
                     if again is not None:
                         self.results[place] = (False, again)
                         continue
-                    if order.key is not None:
-                        if (order.experiment, order.key) in claimed:  # by another subject
-                            raise _key_reused(order)
-                        claimed.add((order.experiment, order.key))
                     version, allowed = self._eligible(order, member.version)
                     key = (order.experiment, version.number, allowed)
                     groups[key].append((place, member))
@@ -260,7 +301,7 @@ class _Sitting:
                     self.results[place] = member
                 else:
                     self.results[place] = self._settle(order, member)
-            except (Refusal, UnknownArm) as refusal:
+            except StructuredBanditsError as refusal:
                 self.results[place] = refusal
         for (name, number, allowed), members in groups.items():
             experiment = self.experiments[name]
@@ -271,11 +312,14 @@ class _Sitting:
 
     def _repeated(self, order: Decide) -> dict[str, Any] | None:
         """The answer that the same key got before."""
-        row = None if order.key is None else self.ledger.by_key(order.experiment, order.key)
+        if order.key is None:
+            return None
+        row = self.ledger.by_key(order.experiment, order.key)
+        used_for = self.claims[order.experiment, order.key] if row is None else row["request"]
+        if used_for != order.digest:
+            raise _key_reused(order)
         if row is None:
             return None
-        if row["request"] != order.digest:
-            raise _key_reused(order)
         experiment = self.experiments[order.experiment]
         version = self._version(experiment, row["version"])
         return decision_answer(experiment, version, order.subject, row)
@@ -283,23 +327,8 @@ class _Sitting:
     def _eligible(self, order: Decide, number: int) -> tuple[Version, tuple[int, ...] | None]:
         """A version of the structure, and the arms that may be shown on it (None: all)."""
         experiment = self.experiments[order.experiment]
-        if experiment.state == "paused":
-            raise _paused(experiment)
         version = self._version(experiment, number)
-        structure = version.structure
-        if order.arms is None and not experiment.retired:
-            return version, None
-        asked = structure.arms if order.arms is None else order.arms
-        places = {structure.arm_index(arm) for arm in asked}
-        left = tuple(sorted(p for p in places if structure.arms[p] not in experiment.retired))
-        if not left:
-            raise Refusal(
-                409,
-                "no_arm_left",
-                "all the arms that this decision allows are retired.",
-                "Allow other arms, or restore one.",
-            )
-        return version, None if len(left) == structure.n_arms else left
+        return version, allowed_arms(experiment, version, order.arms)
 
     def _choose(
         self,
@@ -367,15 +396,6 @@ class _Sitting:
                 raise unknown_experiment(name)
             self.experiments[name] = found
         return self.experiments[name]
-
-
-def _paused(experiment: Experiment) -> Refusal:
-    return Refusal(
-        409,
-        "paused",
-        f"experiment {experiment.id!r} is paused and makes no decisions.",
-        'Resume it with PATCH {"state": "running"}; rewards are taken meanwhile.',
-    )
 
 
 def _key_reused(order: Decide) -> Refusal:

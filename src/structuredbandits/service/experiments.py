@@ -5,11 +5,13 @@ This module knows what an experiment is and how it is kept. It must not know HTT
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 import secrets
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +20,7 @@ import numpy as np
 import orjson
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
-from structuredbandits.errors import InvalidInput, UnknownArm, suggestion
+from structuredbandits.errors import InvalidInput, StructuredBanditsError, UnknownArm, suggestion
 from structuredbandits.problems import load_structure
 from structuredbandits.service.choosing import Chooser
 from structuredbandits.service.refusals import Refusal, unknown_experiment
@@ -27,7 +29,8 @@ from structuredbandits.service.storage import tables
 from structuredbandits.structure import Structure
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_DAY = 86_400.0
+UNUSABLE = "experiment_unusable"
+_log = logging.getLogger(__name__)
 
 
 def now() -> int:
@@ -104,11 +107,15 @@ class Experiment:
     @classmethod
     def from_row(cls, row: RowMapping) -> Experiment:
         """The experiment in a row of its table."""
+        try:
+            settings = ExperimentSettings(**orjson.loads(row["settings"]))
+        except (TypeError, ValueError) as error:
+            raise unusable(row["id"], "its settings cannot be read") from error
         return cls(
             id=row["id"],
             state=row["state"],
             policy=row["policy"],
-            settings=ExperimentSettings(**orjson.loads(row["settings"])),
+            settings=settings,
             seed=bytes.fromhex(row["seed"]),
             retired=frozenset(orjson.loads(row["retired"])),
             version=row["version"],
@@ -120,6 +127,16 @@ class Experiment:
         """When a decision of that time stops waiting for its reward."""
         seconds = self.settings.reward_deadline_seconds
         return None if seconds is None else created + round(seconds * 1e6)
+
+
+def unusable(name: str, reason: str) -> Refusal:
+    """An experiment that is stored, but that this version of the library cannot serve."""
+    return Refusal(
+        409,
+        UNUSABLE,
+        f"experiment {name!r} cannot be served: {reason.rstrip('.')}.",
+        "Serve it with the version of the library that made it.",
+    )
 
 
 def structure_from_bytes(content: bytes, limits: Limits | None = None) -> Structure:
@@ -245,6 +262,17 @@ def find_experiment(connection: Connection, name: str, *, alone: bool = False) -
     return None if row is None else Experiment.from_row(row)
 
 
+def readable(rows: Iterable[RowMapping]) -> list[Experiment]:
+    """The experiments in rows of their table, without those that cannot be read."""
+    found = []
+    for row in rows:
+        try:
+            found.append(Experiment.from_row(row))
+        except Refusal as refusal:
+            _log.warning("%s", refusal)
+    return found
+
+
 def require_experiment(connection: Connection, name: str, *, alone: bool = False) -> Experiment:
     """The experiment of that id, or a refusal."""
     found = find_experiment(connection, name, alone=alone)
@@ -255,12 +283,11 @@ def require_experiment(connection: Connection, name: str, *, alone: bool = False
 
 def load_version(connection: Connection, experiment: Experiment, number: int) -> Version:
     """A version of the structure, ready to choose."""
-    return prepare(
-        number,
-        stored_structure(connection, experiment, number),
-        experiment.policy,
-        experiment.settings,
-    )
+    structure = stored_structure(connection, experiment, number)
+    try:
+        return prepare(number, structure, experiment.policy, experiment.settings)
+    except StructuredBanditsError as error:
+        raise unusable(experiment.id, str(error)) from error
 
 
 def stored_structure(connection: Connection, experiment: Experiment, number: int) -> Structure:
@@ -277,7 +304,10 @@ def stored_structure(connection: Connection, experiment: Experiment, number: int
             f"experiment {experiment.id!r} has no version {number} of its structure.",
             f"Give a number from 1 to {experiment.version}.",
         )
-    return structure_from_bytes(bytes(content))
+    try:
+        return structure_from_bytes(bytes(content))
+    except StructuredBanditsError as error:
+        raise unusable(experiment.id, str(error)) from error
 
 
 def change_state(connection: Connection, name: str, state: str, key: str | None) -> Experiment:
@@ -292,11 +322,11 @@ def change_state(connection: Connection, name: str, state: str, key: str | None)
 def retire_arm(
     connection: Connection, name: str, arm: str, retired: bool, key: str | None
 ) -> Experiment:
-    """Show an arm to nobody any more, or again."""
+    """Show an arm to nobody any more, or again; also one that only older versions have."""
     experiment = require_experiment(connection, name, alone=True)
     arms = stored_structure(connection, experiment, experiment.version).arms
-    if arm not in arms and arm not in experiment.retired:
-        raise UnknownArm(f"the experiment has no arm {arm[:80]!r}; {suggestion(arm, arms)}.")
+    if arm not in experiment.retired:
+        _require_arm(connection, experiment, arm, set(arms))
     after = experiment.retired | {arm} if retired else experiment.retired - {arm}
     if not set(arms) - after:
         raise Refusal(
@@ -310,6 +340,17 @@ def retire_arm(
         action = "retire" if retired else "restore"
         note(connection, action, {"arm": arm}, experiment=name, key=key)
     return require_experiment(connection, name)
+
+
+def _require_arm(connection: Connection, experiment: Experiment, arm: str, known: set[str]) -> None:
+    """Refuse an arm that no version of the structure has; ``known`` are those of the newest."""
+    for number in range(experiment.version - 1, 0, -1):
+        if arm in known:
+            return
+        known |= set(stored_structure(connection, experiment, number).arms)
+    if arm not in known:
+        arms = sorted(known)
+        raise UnknownArm(f"the experiment has no arm {arm[:80]!r}; {suggestion(arm, arms)}.")
 
 
 def add_structure(

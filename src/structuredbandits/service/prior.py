@@ -12,7 +12,8 @@ import numpy as np
 
 from structuredbandits.service.answers import timestamp, why
 from structuredbandits.service.catalogue import Catalogue
-from structuredbandits.service.choosing import draw
+from structuredbandits.service.choosing import chance, draw
+from structuredbandits.service.eligibility import allowed_arms
 from structuredbandits.service.experiments import Experiment, now
 from structuredbandits.service.orders import Decide
 from structuredbandits.service.refusals import unavailable
@@ -22,19 +23,21 @@ from structuredbandits.service.subject_state import SubjectState
 def prior_decision(
     catalogue: Catalogue, experiment: Experiment, order: Decide
 ) -> tuple[bool, dict[str, Any]]:
-    """What a subject of whom nothing is known would be shown."""
+    """What a subject of whom nothing is known would be shown.
+
+    The same key gives the same arm, from any replica.
+    """
     version = catalogue.known_version(experiment.id, experiment.version)
     if version is None:
         raise unavailable("the structure is not in memory")
     structure = version.structure
-    asked = structure.arms if order.arms is None else order.arms
-    allowed = sorted({structure.arm_index(arm) for arm in asked if arm not in experiment.retired})
-    if not allowed:
-        raise unavailable("no arm is left that could be shown")
-    fresh = [SubjectState.fresh(structure.n_arms)]
-    choices = version.chooser.choices(fresh, np.array(allowed, dtype=np.int64))
+    allowed = allowed_arms(experiment, version, order.arms)
+    positions = version.everything if allowed is None else np.array(allowed, dtype=np.int64)
+    choices = version.chooser.choices([SubjectState.fresh(structure.n_arms)], positions)
     shares = choices.probabilities[0]
-    arm = draw(shares, secrets.randbits(53) * 2.0**-53)
+    # Rounds of decisions that are stored begin with 1.
+    key = secrets.token_hex(16) if order.key is None else order.key
+    arm = draw(shares, chance(experiment.seed, f"{order.subject}\0{key}", 0))
     competitive = [structure.arms[k] for k in np.flatnonzero(choices.competitive[0])]
     probability, plausible = float(shares[arm]), int(choices.plausible[0])
     reason = why(version, arm, probability, len(competitive), plausible)

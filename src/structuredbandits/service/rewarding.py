@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from structuredbandits.errors import InvalidReward
+from structuredbandits.service.audit import replaced_reward
 from structuredbandits.service.experiments import Experiment, Version, note
 from structuredbandits.service.orders import Reward, id_tag
 from structuredbandits.service.refusals import Refusal, unknown_decision
@@ -38,7 +39,11 @@ def take_reward(
     tag: str,
     order: Reward,
 ) -> dict[str, Any]:
-    """Count a reward once; a repeat is harmless, another value is refused, a late one is noted."""
+    """Count a reward once; a repeat is harmless, another value is refused, a late one is noted.
+
+    What was sent before a correction may be sent again: a correction does not reach whoever
+    repeats. It is answered with the value that counts.
+    """
     if row is None or tag != id_tag(experiment.seed, row["subject"], row["round"]):
         raise unknown_decision(order.decision[:80])
     check_reward(version, order.value)
@@ -49,18 +54,26 @@ def take_reward(
         row["settled"] = ledger.settlement()
         ledger.change(row)
         ledger.touch(member)
-        return _answer(order, counted=True, repeated=False)
+        return _answer(order, order.value, counted=True, repeated=False)
     if row["state"] == REWARDED:
-        if row["reward"] != order.value:
+        if row["reward"] != order.value and not _was_replaced(ledger.connection, row, order.value):
             raise _differs(order, row["reward"])
-        return _answer(order, counted=True, repeated=True)
+        return _answer(order, row["reward"], counted=True, repeated=True)
     repeated = row["late_reward"] is not None
     if repeated and row["late_reward"] != order.value:
         raise _differs(order, row["late_reward"])
     if not repeated:
         row |= {"late_reward": order.value, "late": ledger.moment}
         ledger.change(row)
-    return _answer(order, counted=False, repeated=repeated)
+    return _answer(order, order.value, counted=False, repeated=repeated)
+
+
+def _was_replaced(connection: Connection, row: Row, value: float) -> bool:
+    """Whether a value is what was first given, before a correction: it may be sent again."""
+    first = row["late_reward"]
+    if first is None:
+        first = replaced_reward(connection, row["subject"], row["round"])
+    return bool(first == value)
 
 
 def expire(ledger: Ledger, experiment: Experiment, member: Member, row: Row) -> None:
@@ -128,11 +141,11 @@ def correct(
     return {"before": before, "reward": value, "reason": reason}
 
 
-def _answer(order: Reward, *, counted: bool, repeated: bool) -> dict[str, Any]:
+def _answer(order: Reward, value: float, *, counted: bool, repeated: bool) -> dict[str, Any]:
     status = "counted" if counted else "late"
     return {
         "decision": order.decision,
-        "reward": order.value,
+        "reward": value,
         "counted": counted,
         "status": status,
         "repeated": repeated,

@@ -9,19 +9,21 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from structuredbandits.errors import StructuredBanditsError
 from structuredbandits.service.batching import GroupCommit
 from structuredbandits.service.catalogue import Catalogue
 from structuredbandits.service.decisions import Desk
 from structuredbandits.service.experiments import Experiment, Version, require_experiment
 from structuredbandits.service.keyring import Keyring
 from structuredbandits.service.measures import Measures
+from structuredbandits.service.mishaps import kind_of
 from structuredbandits.service.orders import Order, Task
 from structuredbandits.service.refusals import Refusal, overloaded, unavailable
 from structuredbandits.service.settings import ServiceSettings
@@ -33,6 +35,10 @@ _Value = TypeVar("_Value")
 # Readers that may wait for a connection before more are refused.
 _READS_WAITING = 64
 _PRELOADED = 16
+# How long a structure may take to be read and compiled; who asks for it is refused earlier.
+_LOADING_SECONDS = 60.0
+# After a write that was done, so long no other is tried only to see whether it would be.
+_READY_SECONDS = 1.0
 
 
 class Service:
@@ -56,7 +62,6 @@ class Service:
             writers=self.database.writers,
             queue_length=settings.queue_length,
             group_size=settings.group_size,
-            patience=settings.request_seconds,
             observe=self.measures.group,
         )
         self._pool = ThreadPoolExecutor(settings.readers, thread_name_prefix="reader")
@@ -67,6 +72,8 @@ class Service:
         self.keyring = Keyring(self, settings.key_seconds)
         self.upkeep = Upkeep(self)
         self.closing = threading.Event()
+        self._shared: dict[Hashable, asyncio.Future[Any]] = {}
+        self._ready_at = -_READY_SECONDS
 
     def start(self) -> None:
         """Read the experiments, so that the first decision is as quick as the next."""
@@ -77,9 +84,12 @@ class Service:
                 .limit(_PRELOADED)
             ).scalars()
             for name in names.all():
-                experiment = self.catalogue.experiment(connection, name)
-                if experiment is not None:
-                    self.catalogue.version(connection, experiment, experiment.version)
+                try:
+                    experiment = self.catalogue.experiment(connection, name)
+                    if experiment is not None:
+                        self.catalogue.version(connection, experiment, experiment.version)
+                except StructuredBanditsError as refusal:  # the others can be served
+                    _log.error("%s", refusal, extra={"experiment": name})
         self.upkeep.start()
 
     def close(self) -> None:
@@ -93,13 +103,15 @@ class Service:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    async def write(self, orders: Sequence[Order]) -> list[Any]:
+    async def write(self, orders: Sequence[Order], seconds: float | None = None) -> list[Any]:
         """Results of orders, each an answer or an exception, after they are durable."""
-        return await self.commits.do(orders, self.settings.request_seconds)
+        return await self.commits.do(orders, seconds or self.settings.request_seconds)
 
-    async def change(self, work: Callable[[Connection], _Value]) -> _Value:
+    async def change(
+        self, work: Callable[[Connection], _Value], seconds: float | None = None
+    ) -> _Value:
         """Something rare that writes, alone in its transaction."""
-        results = await self.commits.do([Task(work)], self.settings.request_seconds)
+        results = await self.write([Task(work)], seconds)
         value: _Value = results[0]
         return value
 
@@ -117,9 +129,8 @@ class Service:
                 with self.database.read() as connection:
                     return work(connection)
             except SQLAlchemyError as error:
-                reason = type(getattr(error, "orig", None) or error).__name__
-                _log.warning("a read failed: %s", reason)
-                raise unavailable(reason) from error
+                _log.warning("a read failed: %s", kind_of(error))
+                raise unavailable(kind_of(error)) from error
             finally:
                 del self._reading[mark]
 
@@ -167,31 +178,64 @@ class Service:
             self.catalogue.version(connection, found, found.version)
             return found
 
-        return await self.read(load, 60.0)
+        return await self._load(name, load)
 
     async def version(self, experiment: Experiment, number: int) -> Version:
         """A version of an experiment's structure."""
         held = self.catalogue.known_version(experiment.id, number)
         if held is not None:
             return held
-        return await self.read(
-            lambda connection: self.catalogue.version(connection, experiment, number), 60.0
+        return await self._load(
+            (experiment.id, number),
+            lambda connection: self.catalogue.version(connection, experiment, number),
         )
 
+    async def _load(self, name: Hashable, work: Callable[[Connection], _Value]) -> _Value:
+        """Read something into memory, once for all who ask for it.
+
+        Compiling may take longer than anybody waits; later requests find it done.
+        """
+        return await self._together(
+            name, lambda: self.read(work, _LOADING_SECONDS), self.settings.request_seconds
+        )
+
+    async def _together(
+        self, name: Hashable, start: Callable[[], Coroutine[Any, Any, _Value]], seconds: float
+    ) -> _Value:
+        """What a task returns that is under way already, or begins now, within bounded time."""
+        running = self._shared.get(name)
+        if running is None:
+            running = self._shared[name] = asyncio.ensure_future(start())
+
+            def done(ended: asyncio.Future[_Value]) -> None:
+                del self._shared[name]
+                if not ended.cancelled():
+                    ended.exception()  # perhaps nobody waits for it any more
+
+            running.add_done_callback(done)
+        try:
+            async with asyncio.timeout(seconds):
+                value: _Value = await asyncio.shield(running)
+                return value
+        except TimeoutError:
+            raise unavailable(f"it took longer than {seconds:g} s") from None
+
     async def is_ready(self) -> bool:
-        """Whether a write would be done now."""
+        """Whether a write would be done now; one is tried unless one was done just now."""
         if self.closing.is_set():
             return False
+        if time.monotonic() - self._ready_at < _READY_SECONDS:
+            return True
+        seconds = min(2.0, self.settings.request_seconds)
         try:
-            await self.commits.do([Task(_ping)], min(2.0, self.settings.request_seconds))
+            await self._together(
+                "probe", lambda: self.change(self.database.probe, seconds), 2.0 * seconds
+            )
         except Refusal:
             return False
+        self._ready_at = time.monotonic()
         return True
 
     def uptime(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self.measures.started
-
-
-def _ping(connection: Connection) -> None:
-    connection.execute(text("SELECT 1"))

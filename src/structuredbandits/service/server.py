@@ -8,15 +8,18 @@ from __future__ import annotations
 import gc
 import json
 import logging
+import signal
 import sys
 import time
 from datetime import UTC, datetime
+from types import FrameType
 from typing import Any
 
 import uvicorn
 from sqlalchemy import func, select
 
 from structuredbandits.service.api import create_app
+from structuredbandits.service.mishaps import kind_of, place_of
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.storage import tables
 
@@ -51,8 +54,8 @@ class JsonLines(logging.Formatter):
             for key, value in vars(record).items()
             if key not in _PLAIN and key not in ("message", "asctime", "color_message")
         }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+        if record.exc_info and record.exc_info[1] is not None:
+            line |= {"exception": kind_of(record.exc_info[1])} | place_of(record.exc_info[1])
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
@@ -102,8 +105,17 @@ def run(service: Service, host: str, port: int) -> None:
         timeout_keep_alive=30,
         h11_max_incomplete_event_size=65_536,
     )
-    _Server(config).run()
-    _log.info("ended", extra={"seconds": round(time.monotonic() - started, 1)})
+    # When all is done the server sends itself the signal that ended it, which would end the process
+    # without a word.
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        _Server(config).run()
+    finally:
+        _log.info("ended", extra={"seconds": round(time.monotonic() - started, 1)})
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)
 
 
 def _say_what_is_odd(service: Service) -> None:

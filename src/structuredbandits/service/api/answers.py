@@ -27,6 +27,7 @@ from structuredbandits.errors import (
     UnknownArm,
 )
 from structuredbandits.service.api.models import ErrorAnswer
+from structuredbandits.service.mishaps import kind_of, place_of
 from structuredbandits.service.refusals import Refusal
 
 _log = logging.getLogger(__name__)
@@ -111,7 +112,8 @@ def install(app: FastAPI) -> None:
         return response
 
     async def on_surprise(request: Request, error: Exception) -> Response:
-        _log.error("a request failed: %s", request.url.path, exc_info=error)
+        route = getattr(request.scope.get("route"), "path", "other")  # paths hold subjects' ids
+        _log.error("a request failed: %s: %s", route, kind_of(error), extra=place_of(error))
         return refused(Refusal(500, "internal", "the service made a mistake; its log says which."))
 
     app.add_exception_handler(StructuredBanditsError, on_error)

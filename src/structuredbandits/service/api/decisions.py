@@ -12,6 +12,7 @@ from structuredbandits.service.api import models
 from structuredbandits.service.api.access import MayDecide, ServiceOf, documented
 from structuredbandits.service.api.answers import answer, refusal_of, refusals
 from structuredbandits.service.api.experiments import ExperimentPath
+from structuredbandits.service.experiments import Experiment
 from structuredbandits.service.orders import Decide
 from structuredbandits.service.prior import prior_decision
 from structuredbandits.service.refusals import Refusal
@@ -32,15 +33,39 @@ KeyHeader = Annotated[
 async def decide(service: Service, orders: list[Decide]) -> list[Any]:
     """Answers of decisions; from the prior if the database is away and the experiment says so."""
     experiment = await service.experiment(orders[0].experiment)
+    has_prior = experiment.settings.on_database_failure == "prior"
     try:
         results = await service.write(orders)
     except Refusal as refusal:
-        if refusal.status != 503 or experiment.settings.on_database_failure != "prior":
+        if not (has_prior and _is_unavailable(refusal)):
             raise
-        service.measures.decisions.labels(experiment.id, "prior").inc(len(orders))
-        return [prior_decision(service.catalogue, experiment, order) for order in orders]
-    service.measures.decisions.labels(experiment.id, "stored").inc(len(orders))
+        results = [refusal] * len(orders)
+    if has_prior:
+        results = [
+            _from_prior(service, experiment, order) if _is_unavailable(result) else result
+            for order, result in zip(orders, results, strict=True)
+        ]
+    _count(service, experiment.id, results)
     return results
+
+
+def _is_unavailable(result: Any) -> bool:
+    return isinstance(result, Refusal) and result.status == 503
+
+
+def _from_prior(service: Service, experiment: Experiment, order: Decide) -> Any:
+    try:
+        return prior_decision(service.catalogue, experiment, order)
+    except StructuredBanditsError as refusal:
+        return refusal
+
+
+def _count(service: Service, experiment: str, results: list[Any]) -> None:
+    """Count what was decided: not what was refused, nor what was answered before."""
+    new = [result[1]["stored"] for result in results if isinstance(result, tuple) and result[0]]
+    for kind, number in (("stored", sum(new)), ("prior", len(new) - sum(new))):
+        if number:
+            service.measures.decisions.labels(experiment, kind).inc(number)
 
 
 @router.post(

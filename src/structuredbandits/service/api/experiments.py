@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -57,19 +58,34 @@ def read_structure(source: models.StructureSource, service: Service) -> Structur
 
 
 async def told(service: Service, experiment: Experiment) -> dict[str, Any]:
-    """An experiment as it is answered."""
-    version = await service.version(experiment, experiment.version)
-    return {
+    """An experiment as it is answered; one that cannot be served says so by its state."""
+    content = {
         "id": experiment.id,
         "state": experiment.state,
         "policy": experiment.policy,
         "settings": asdict(experiment.settings),
-        "arms": list(version.structure.arms),
+        "arms": [],
         "retired_arms": sorted(experiment.retired),
         "structure_version": experiment.version,
-        "parameters": version.structure.n_parameters,
+        "parameters": 0,
         "created": timestamp(experiment.created),
     }
+    try:
+        structure = (await service.version(experiment, experiment.version)).structure
+    except Refusal as refusal:
+        if refusal.code != use.UNUSABLE:
+            raise
+        return content | {"state": "unusable"}
+    return content | {"arms": list(structure.arms), "parameters": structure.n_parameters}
+
+
+async def _change(
+    service: Service, work: Callable[[Connection], Experiment], status: int = 200
+) -> Response:
+    """Change an experiment, and know at once how it is now."""
+    changed = await service.change(work)
+    service.catalogue.learn(changed)
+    return answer(await told(service, changed), status)
 
 
 @router.post(
@@ -108,7 +124,7 @@ async def list_experiments(service: ServiceOf, grant: MayRead) -> Response:
         statement = select(tables.experiments).order_by(tables.experiments.c.created)
         if grant.experiment is not None:
             statement = statement.where(tables.experiments.c.id == grant.experiment)
-        return [Experiment.from_row(row) for row in connection.execute(statement).mappings()]
+        return use.readable(connection.execute(statement).mappings())
 
     found = await service.read(find)
     return answer({"experiments": [await told(service, one) for one in found]})
@@ -139,12 +155,11 @@ async def change_experiment(
     grant: MayAdminister,
 ) -> Response:
     """Pause an experiment, or let it run again; rewards are taken in either state."""
-    found = await service.change(lambda c: use.change_state(c, experiment, body.state, grant.id))
-    return answer(await told(service, found))
+    return await _change(service, lambda c: use.change_state(c, experiment, body.state, grant.id))
 
 
 @router.post(
-    "/{experiment}/arms/{arm}/retire",
+    "/{experiment}/arms/{arm:path}/retire",
     responses=refusals(409) | {200: {"model": models.ExperimentAnswer}},
     response_class=Response,
 )
@@ -152,12 +167,11 @@ async def retire_arm(
     experiment: ExperimentPath, arm: ArmPath, service: ServiceOf, grant: MayAdminister
 ) -> Response:
     """Show an arm to nobody any more."""
-    found = await service.change(lambda c: use.retire_arm(c, experiment, arm, True, grant.id))
-    return answer(await told(service, found))
+    return await _change(service, lambda c: use.retire_arm(c, experiment, arm, True, grant.id))
 
 
 @router.post(
-    "/{experiment}/arms/{arm}/restore",
+    "/{experiment}/arms/{arm:path}/restore",
     responses=refusals(409) | {200: {"model": models.ExperimentAnswer}},
     response_class=Response,
 )
@@ -165,8 +179,7 @@ async def restore_arm(
     experiment: ExperimentPath, arm: ArmPath, service: ServiceOf, grant: MayAdminister
 ) -> Response:
     """Show a retired arm again."""
-    found = await service.change(lambda c: use.retire_arm(c, experiment, arm, False, grant.id))
-    return answer(await told(service, found))
+    return await _change(service, lambda c: use.retire_arm(c, experiment, arm, False, grant.id))
 
 
 @router.post(
@@ -190,8 +203,9 @@ async def add_structure(
         return structure
 
     structure = await service.prepare(make)
-    found = await service.change(lambda c: use.add_structure(c, experiment, structure, grant.id))
-    return answer(await told(service, found), 201)
+    return await _change(
+        service, lambda c: use.add_structure(c, experiment, structure, grant.id), 201
+    )
 
 
 @router.get(

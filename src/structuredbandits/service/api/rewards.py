@@ -39,7 +39,7 @@ async def reward_one(
     (result,) = await service.write([Reward(decision, body.reward, grant.experiment)])
     if isinstance(result, BaseException):
         raise result
-    service.measures.rewards.labels(result["status"]).inc()
+    _count(service, [result])
     return answer(result)
 
 
@@ -52,7 +52,7 @@ async def put_rewards(body: models.RewardBatch, service: ServiceOf, grant: MayRe
     """Give many rewards; each has its own answer or error."""
     orders = [Reward(one.decision, one.reward, grant.experiment) for one in body.rewards]
     results = await service.write(orders)
-    service.measures.rewards.labels("batch").inc(len(orders))
+    _count(service, results)
     return answer({"rewards": [_content(result) for result in results]})
 
 
@@ -71,6 +71,13 @@ async def correct(
         )
     )
     return answer({"decision": decision} | result)
+
+
+def _count(service: Service, results: list[Any]) -> None:
+    """Count what was taken: not what was refused, nor what had come before."""
+    for result in results:
+        if isinstance(result, dict) and not result["repeated"]:
+            service.measures.rewards.labels(result["status"]).inc()
 
 
 def _content(result: Any) -> dict[str, Any]:

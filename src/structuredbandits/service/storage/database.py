@@ -12,8 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+from sqlalchemy.engine import URL, ExceptionContext, make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import NullPool, QueuePool
 
 from structuredbandits.errors import FileError, InvalidInput
@@ -23,6 +31,10 @@ from structuredbandits.service.settings import ServiceSettings
 # numbered before is committed.
 _SETTLEMENT_LOCK = 0x5B_5E77
 SCHEMA_LOCK = 0x5B_5C4E
+# What PostgreSQL calls it when it takes no writes.
+_READ_ONLY = "25006"
+# How long upkeep, for which nobody waits, may take for a statement.
+_PATIENT_SECONDS = 60
 
 
 def database_url(given: str) -> URL:
@@ -98,6 +110,20 @@ class Database:
         with self.reading.begin() as connection:
             yield connection
 
+    def be_patient(self, connection: Connection) -> None:
+        """Let the statements of this transaction take longer than a request may."""
+        if not self.is_sqlite:
+            connection.execute(text(f"SET LOCAL statement_timeout = '{_PATIENT_SECONDS}s'"))
+
+    def probe(self, connection: Connection) -> None:
+        """Write something small, to see whether it can be committed."""
+        connection.execute(
+            text(
+                "INSERT INTO counters (name, value) VALUES ('probe', 1) "
+                "ON CONFLICT (name) DO UPDATE SET value = counters.value + 1"
+            )
+        )
+
     def next_settlement(self, connection: Connection) -> int:
         """The next number of the export's order, taken inside a writing transaction."""
         if self.is_sqlite:
@@ -155,6 +181,7 @@ def _sqlite_engine(url: URL, settings: ServiceSettings, writes: bool) -> Engine:
         max_overflow=4,
         pool_timeout=settings.lock_seconds,
         connect_args={"timeout": settings.lock_seconds, "check_same_thread": False},
+        hide_parameters=True,
     )
 
     @event.listens_for(engine, "connect")
@@ -181,7 +208,7 @@ def _postgresql_engine(url: URL, settings: ServiceSettings, writes: bool) -> Eng
     }
     options = " ".join(f"-c {key}={int(1000 * value)}" for key, value in milliseconds.items())
     commit = "-c synchronous_commit=on" if writes else "-c default_transaction_read_only=on"
-    return create_engine(
+    engine = create_engine(
         url,
         poolclass=QueuePool,
         pool_size=settings.writers if writes else settings.readers,
@@ -198,14 +225,22 @@ def _postgresql_engine(url: URL, settings: ServiceSettings, writes: bool) -> Eng
             "tcp_user_timeout": int(1000 * settings.statement_seconds),
             "application_name": "structuredbandits",
         },
+        hide_parameters=True,
     )
+
+    @event.listens_for(engine, "handle_error")
+    def look_for_another(context: ExceptionContext) -> None:
+        # A server that has become read-only is no longer the one to write to: connect anew.
+        if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+            context.is_disconnect = True
+
+    return engine
 
 
 def one_off_engine(url: URL) -> Engine:
     """An engine for a single task, such as a migration: no pool, patient."""
-    if url.get_backend_name() == "sqlite":
-        return create_engine(url, poolclass=NullPool, connect_args={"timeout": 30.0})
-    return create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": 5})
+    patience = {"timeout": 30.0} if url.get_backend_name() == "sqlite" else {"connect_timeout": 5}
+    return create_engine(url, poolclass=NullPool, connect_args=patience, hide_parameters=True)
 
 
 class Stale(Exception):
@@ -229,3 +264,9 @@ def worth_repeating(error: Exception) -> bool:
     """Whether a transaction failed only because of another one, so that it can be done again."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return isinstance(error, IntegrityError | Stale) or state in ("40001", "40P01")
+
+
+def is_away(error: Exception) -> bool:
+    """Whether a database failed as such: then no part of a transaction would fare better."""
+    kinds = OperationalError | InterfaceError | InternalError | PoolTimeout
+    return isinstance(error, kinds) and not worth_repeating(error)

@@ -1,0 +1,94 @@
+"""The writer's thread: it answers everybody, whatever happens, and never ends by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from structuredbandits.service.batching import GroupCommit
+from structuredbandits.service.orders import Decide
+from structuredbandits.service.refusals import Refusal
+
+ORDER = Decide("shop", "ana")
+
+
+@pytest.fixture
+def made() -> Iterator[Callable[..., GroupCommit]]:
+    started: list[GroupCommit] = []
+
+    def make(commit: Any, **options: Any) -> GroupCommit:
+        started.append(GroupCommit(commit, writers=1, queue_length=9, group_size=9, **options))
+        return started[-1]
+
+    yield make
+    for one in started:
+        one.close()
+
+
+def test_a_writer_outlives_its_mistakes(made: Callable[..., GroupCommit]) -> None:
+    results: list[Any] = [None, ["done"], ["done"]]
+
+    def observe(size: int, seconds: float) -> None:
+        raise ZeroDivisionError
+
+    commits = made(lambda orders, seal: results.pop(0), observe=observe)
+    with pytest.raises(Refusal, match="TypeError"):  # None is no list of results
+        asyncio.run(commits.do([ORDER], 60.0))
+    assert asyncio.run(commits.do([ORDER], 60.0)) == ["done"]
+    assert asyncio.run(commits.do([ORDER], 60.0)) == ["done"]
+
+
+def test_who_has_left_is_not_missed(
+    made: Callable[..., GroupCommit], caplog: pytest.LogCaptureFixture
+) -> None:
+    go_on = threading.Event()
+
+    def commit(orders: Any, seal: Any) -> Any:
+        go_on.wait()
+        if seal(range(len(orders))):
+            raise ZeroDivisionError
+        return ["done"]
+
+    commits = made(commit)
+    with pytest.raises(Refusal, match="longer than"):
+        asyncio.run(commits.do([ORDER], 0.01))  # its loop is closed when the answer comes
+    go_on.set()
+    assert asyncio.run(commits.do([ORDER], 60.0)) == ["done"]
+
+    async def leave_and_stay() -> list[Any]:
+        go_on.clear()
+        with pytest.raises(Refusal, match="longer than"):
+            await commits.do([ORDER], 0.01)
+        go_on.set()
+        return await commits.do([ORDER], 60.0)
+
+    assert asyncio.run(leave_and_stay()) == ["done"]
+    gc.collect()
+    assert "never retrieved" not in caplog.text
+
+
+def test_an_order_may_wait_longer_than_others_do(made: Callable[..., GroupCommit]) -> None:
+    go_on = threading.Event()
+
+    def commit(orders: Any, seal: Any) -> Any:
+        go_on.wait()
+        return ["done" for _ in orders]
+
+    commits = made(commit)
+
+    async def ask() -> list[Any]:
+        first = asyncio.ensure_future(commits.do([ORDER], 60.0))
+        await asyncio.sleep(0.01)
+        hasty = asyncio.ensure_future(commits.do([ORDER], 0.01))
+        patient = asyncio.ensure_future(commits.do([ORDER], 60.0))
+        with pytest.raises(Refusal, match="longer than"):
+            await hasty
+        go_on.set()
+        return [*await first, *await patient]
+
+    assert asyncio.run(ask()) == ["done", "done"]
