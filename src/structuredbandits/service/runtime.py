@@ -28,6 +28,7 @@ from structuredbandits.service.orders import Order, Task
 from structuredbandits.service.refusals import Refusal, overloaded, unavailable
 from structuredbandits.service.settings import ServiceSettings
 from structuredbandits.service.storage import migrate, open_database, tables
+from structuredbandits.service.tallies import Tallies
 from structuredbandits.service.upkeep import Upkeep
 
 _log = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class Service:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="preparing")
         self._reads = 0
         self._reading: dict[object, float] = {}  # when each read that is under way began
+        self.tallies = Tallies()
         self.comparisons: dict[str, tuple[float, dict[str, Any]]] = {}
         self.keyring = Keyring(self, settings.key_seconds)
         self.upkeep = Upkeep(self)
@@ -121,12 +123,13 @@ class Service:
         self, work: Callable[[Connection], _Value], seconds: float | None = None
     ) -> _Value:
         """What a reading transaction returns, within bounded time."""
+        limit = seconds or self.settings.request_seconds
 
         def job() -> _Value:
             mark = object()
             self._reading[mark] = time.monotonic()
             try:
-                with self.database.read() as connection:
+                with self.database.read(limit) as connection:
                     return work(connection)
             except SQLAlchemyError as error:
                 _log.warning("a read failed: %s", kind_of(error))
@@ -135,7 +138,7 @@ class Service:
                 del self._reading[mark]
 
         self._refuse_if_stuck()
-        return await self._bounded(self._pool, job, seconds or self.settings.request_seconds)
+        return await self._bounded(self._pool, job, limit)
 
     def _refuse_if_stuck(self) -> None:
         """If no reader has come back for long, more would only pile up behind them."""

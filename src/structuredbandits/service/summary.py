@@ -5,12 +5,13 @@ This module reads and adds up. It must not know HTTP, nor who draws it.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
-from collections import defaultdict
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, desc, func, select
+import numpy as np
+from sqlalchemy import Connection, desc, select
 
 from structuredbandits.errors import StructuredBanditsError
 from structuredbandits.service.answers import STATES, timestamp
@@ -18,173 +19,202 @@ from structuredbandits.service.catalogue import Catalogue
 from structuredbandits.service.events import exported
 from structuredbandits.service.experiments import Experiment, Version, now, require_experiment
 from structuredbandits.service.storage import tables
+from structuredbandits.service.storage.tables import DEFAULTED, REWARDED
 from structuredbandits.service.subject_state import SubjectState
+from structuredbandits.service.tallies import (
+    ARM,
+    BEGIN,
+    COUNT,
+    LATE,
+    REWARDS,
+    SQUARES,
+    STATE,
+    VERSION,
+    WEIGHTED,
+    WEIGHTS,
+    Seen,
+    Tallies,
+)
 
 _log = logging.getLogger(__name__)
 # So much of the log is compared with the baseline, and so many subjects with the structure.
 _COMPARED_ROWS = 2_000
 _COMPARED_SUBJECTS = 200
 _BASELINE = "ts"
+# Clocks of replicas may differ by so much.
+_SKEW = 3_600 * 1_000_000
 
 
 def summarise(
-    connection: Connection, catalogue: Catalogue, name: str, buckets: int
+    connection: Connection,
+    catalogue: Catalogue,
+    tallies: Tallies,
+    name: str,
+    buckets: int,
+    seconds: float = math.inf,
 ) -> dict[str, Any]:
-    """Counts and allocation over time of an experiment."""
+    """Counts and allocation over time of an experiment, counted for so many seconds at most.
+
+    What could not be counted by then is as it was before, and ``complete`` and ``as_of`` say so.
+    """
     experiment = require_experiment(connection, name)
-    table = tables.decisions
-    first, last = connection.execute(
-        select(func.min(table.c.created), func.max(table.c.created)).where(
-            table.c.experiment == name
-        )
-    ).one()
-    subjects = connection.execute(
-        select(func.count())
-        .select_from(tables.subjects)
-        .where(tables.subjects.c.experiment == name)
-    ).scalar_one()
-    begin = experiment.created if first is None else int(first)
-    end = now() if last is None else int(last)
-    width = max((end - begin) // buckets + 1, 1)
-    bucket = ((table.c.created - begin) // width).label("bucket")
-    statement = (
-        select(
-            bucket,
-            table.c.version,
-            table.c.arm,
-            table.c.state,
-            func.count(),
-            func.sum(table.c.reward),
-            func.sum(table.c.reward * table.c.reward),
-            func.sum(table.c.reward / table.c.probability),
-            func.sum(1.0 / table.c.probability),
-            func.count(table.c.late_reward),
-        )
-        .where(table.c.experiment == name)
-        .group_by(bucket, table.c.version, table.c.arm, table.c.state)
-    )
-    counted = _Counted(buckets)
-    for place, number, arm, state, count, *sums, late in connection.execute(statement):
-        arms = catalogue.version(connection, experiment, number).structure.arms
-        counted.add(int(place), arms[arm], STATES[state], count, sums, late)
+    seen = tallies.of(experiment).look(connection, seconds)
+    arms = _arms(connection, catalogue, experiment, seen.sums)
+    structure = catalogue.version(connection, experiment, experiment.version).structure
     return {
         "experiment": name,
         "now": timestamp(now()),
+        "as_of": timestamp(seen.as_of) if seen.complete else None,
+        "complete": seen.complete,
         "state": experiment.state,
         "policy": experiment.policy,
-        "subjects": subjects,
-        **counted.totals(),
-        "arms": counted.by_arm(),
-        "buckets": counted.timeline(begin, width),
+        "minimize": structure.minimize,
+        "subjects": seen.subjects,
+        **_totals(seen.sums),
+        "arms": _by_arm(seen.sums, arms),
+        "buckets": _timeline(seen, arms, buckets),
     }
 
 
-class _Earned:
+class _Arms(NamedTuple):
+    """The arm of each row of sums; versions may have other arms at the same position."""
+
+    names: list[str]
+    places: np.ndarray
+
+    def shown(self, sums: np.ndarray, rows: np.ndarray) -> dict[str, int]:
+        """How often each arm was shown, in some of the rows."""
+        counts = np.bincount(self.places[rows], sums[rows, COUNT], len(self.names))
+        return {self.names[k]: int(counts[k]) for k in np.flatnonzero(counts)}
+
+
+def _arms(
+    connection: Connection, catalogue: Catalogue, experiment: Experiment, sums: np.ndarray
+) -> _Arms:
+    pairs, rows = np.unique(sums[:, [VERSION, ARM]].astype(int), axis=0, return_inverse=True)
+    told = [
+        catalogue.version(connection, experiment, int(version)).structure.arms[int(arm)]
+        for version, arm in pairs
+    ]
+    names = sorted(set(told))
+    places = np.array([names.index(arm) for arm in told], dtype=np.int64)
+    return _Arms(names, places[rows.reshape(-1)])
+
+
+class _Earned(NamedTuple):
     """Sums over decisions whose reward counts."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.sums = [0.0, 0.0, 0.0, 0.0]  # rewards, squares, rewards and ones over probabilities
+    settled: int
+    rewards: float
+    squares: float
+    weighted: float  # rewards over probabilities
+    weights: float  # ones over probabilities
 
-    def add(self, count: int, sums: list[float | None]) -> None:
-        """Take in one group."""
-        self.count += count
-        self.sums = [a + float(b or 0.0) for a, b in zip(self.sums, sums, strict=True)]
+    @classmethod
+    def of(cls, sums: np.ndarray) -> _Earned:
+        """What these groups of decisions earned."""
+        counts = sums[np.isin(sums[:, STATE], (REWARDED, DEFAULTED))]
+        added = counts[:, [COUNT, REWARDS, SQUARES, WEIGHTED, WEIGHTS]].sum(axis=0)
+        return cls(int(added[0]), *(float(one) for one in added[1:]))
 
     @property
     def mean(self) -> float | None:
         """Mean reward."""
-        return self.sums[0] / self.count if self.count else None
+        return self.rewards / self.settled if self.settled else None
 
     @property
     def standard_error(self) -> float | None:
         """Of the mean, as if decisions were independent."""
-        if self.count < 2:
+        if self.settled < 2:
             return None
-        mean = self.sums[0] / self.count
-        variance = max(self.sums[1] / self.count - mean * mean, 0.0)
-        return math.sqrt(variance / (self.count - 1))
+        mean = self.rewards / self.settled
+        variance = max(self.squares / self.settled - mean * mean, 0.0)
+        return math.sqrt(variance / (self.settled - 1))
 
     @property
     def uniform(self) -> float | None:
         """What arms shown with equal chance would have earned, by self-normalised weights."""
-        return self.sums[2] / self.sums[3] if self.count else None
+        return self.weighted / self.weights if self.settled else None
 
 
-class _Counted:
-    """Adds up groups of decisions."""
+def _totals(sums: np.ndarray) -> dict[str, Any]:
+    """Counts of all."""
+    counts = {
+        name: int(sums[sums[:, STATE] == state, COUNT].sum()) for state, name in STATES.items()
+    }
+    earned = _Earned.of(sums)
+    return {
+        "decisions": sum(counts.values()),
+        "rewards": counts["rewarded"],
+        "defaulted": counts["default"],
+        "expired": counts["expired"],
+        "pending": counts["pending"],
+        "late": int(sums[:, LATE].sum()),
+        "mean_reward": earned.mean,
+        "standard_error": earned.standard_error,
+        "uniform": earned.uniform,
+    }
 
-    def __init__(self, buckets: int) -> None:
-        self._places = buckets
-        self._late = 0
-        self._states: dict[str, int] = defaultdict(int)
-        self._all = _Earned()
-        self._arms: dict[str, _Earned] = defaultdict(_Earned)
-        self._shown: dict[str, int] = defaultdict(int)
-        self._shown_then: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        self._earned_then: dict[int, _Earned] = defaultdict(_Earned)
 
-    def add(
-        self, place: int, arm: str, state: str, count: int, sums: list[float | None], late: int
-    ) -> None:
-        """Take in one group."""
-        self._states[state] += count
-        self._late += late
-        self._shown[arm] += count
-        self._shown_then[place][arm] += count
-        if state in ("rewarded", "default"):
-            for earned in (self._all, self._arms[arm], self._earned_then[place]):
-                earned.add(count, sums)
-
-    def totals(self) -> dict[str, Any]:
-        """Counts of all."""
-        return {
-            "decisions": sum(self._states.values()),
-            "rewards": self._states["rewarded"],
-            "defaulted": self._states["default"],
-            "expired": self._states["expired"],
-            "pending": self._states["pending"],
-            "late": self._late,
-            "mean_reward": self._all.mean,
-            "standard_error": self._all.standard_error,
-            "uniform": self._all.uniform,
-        }
-
-    def by_arm(self) -> list[dict[str, Any]]:
-        """Counts of each arm that was shown."""
-        return [
+def _by_arm(sums: np.ndarray, arms: _Arms) -> list[dict[str, Any]]:
+    """Counts of each arm that was shown."""
+    rows = []
+    for place, arm in enumerate(arms.names):
+        own = sums[arms.places == place]
+        earned = _Earned.of(own)
+        rows.append(
             {
                 "arm": arm,
-                "decisions": count,
-                "rewards": self._arms[arm].count,
-                "mean_reward": self._arms[arm].mean,
+                "decisions": int(own[:, COUNT].sum()),
+                "rewards": earned.settled,
+                "mean_reward": earned.mean,
             }
-            for arm, count in sorted(self._shown.items())
-        ]
+        )
+    return rows
 
-    def timeline(self, begin: int, width: int) -> list[dict[str, Any]]:
-        """A row for each stretch of time, also where nothing happened."""
-        last = max(self._shown_then, default=-1)
-        return [
+
+def _timeline(seen: Seen, arms: _Arms, buckets: int) -> list[dict[str, Any]]:
+    """A row for each stretch of time, also where nothing happened."""
+    if not seen.sums.size:
+        return []
+    cells = seen.sums[:, BEGIN].astype(np.int64) // seen.width
+    first, last = int(cells.min()), int(cells.max())
+    across = (last - first) // buckets + 1  # cells in a bucket
+    places = (cells - first) // across
+    order = np.argsort(places, kind="stable")
+    ends = np.searchsorted(places[order], np.arange((last - first) // across + 2))
+    rows = []
+    for place, (begin, end) in enumerate(itertools.pairwise(ends)):
+        inside = order[begin:end]
+        earned = _Earned.of(seen.sums[inside])
+        rows.append(
             {
-                "start": timestamp(begin + place * width),
-                "decisions": dict(sorted(self._shown_then[place].items())),
-                "rewards": self._earned_then[place].count,
-                "mean_reward": self._earned_then[place].mean,
-                "uniform": self._earned_then[place].uniform,
+                "start": timestamp((first + place * across) * seen.width),
+                "decisions": arms.shown(seen.sums, inside),
+                "rewards": earned.settled,
+                "mean_reward": earned.mean,
+                "uniform": earned.uniform,
             }
-            for place in range(min(last + 1, self._places))
-        ]
+        )
+    return rows
 
 
 def compare(connection: Connection, catalogue: Catalogue, name: str) -> dict[str, Any]:
     """What an unstructured policy would have earned, and how well subjects fit the structure."""
     experiment = require_experiment(connection, name)
     version = catalogue.version(connection, experiment, experiment.version)
-    who, table = tables.subjects, tables.decisions
+    who, table, stored = tables.subjects, tables.decisions, tables.structures
+    # Nobody got the version before it was there: without that bound, everybody older is read where
+    # few have it yet.
+    since = connection.execute(
+        select(stored.c.created).where(
+            stored.c.experiment == name, stored.c.version == version.number
+        )
+    ).scalar_one()
     recent = connection.execute(
         select(who.c.number, who.c.state)
-        .where(who.c.experiment == name, who.c.version == version.number)
+        .where(who.c.experiment == name, who.c.created >= since - _SKEW)
+        .where(who.c.version == version.number)
         .order_by(desc(who.c.created))
         .limit(_COMPARED_SUBJECTS)
     ).all()

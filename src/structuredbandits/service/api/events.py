@@ -18,6 +18,8 @@ from structuredbandits.service.summary import compare, summarise
 router = APIRouter(prefix="/v1/experiments/{experiment}", tags=["log"], dependencies=[documented])
 _LINES, _PARQUET = "application/x-ndjson", "application/vnd.apache.parquet"
 _KEPT_SECONDS = 30.0
+# So long a request counts; what is left is counted by the next one.
+_COUNTING_SECONDS = 0.5
 
 
 @router.get(
@@ -69,7 +71,10 @@ async def get_summary(
     buckets: Annotated[int, Query(ge=1, le=500)] = 60,
 ) -> Response:
     """Show an experiment at a glance: allocation over time, rewards, health of the structure."""
-    counts = await service.read(lambda c: summarise(c, service.catalogue, experiment, buckets))
+    seconds = min(_COUNTING_SECONDS, service.settings.request_seconds / 10)
+    counts = await service.read(
+        lambda c: summarise(c, service.catalogue, service.tallies, experiment, buckets, seconds)
+    )
     return answer(counts | await _comparison(service, experiment))
 
 

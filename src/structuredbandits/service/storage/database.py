@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ SCHEMA_LOCK = 0x5B_5C4E
 _READ_ONLY = "25006"
 # How long upkeep, for which nobody waits, may take for a statement.
 _PATIENT_SECONDS = 60
+# Of SQLite's own steps; they take less than a millisecond.
+_STEPS_BETWEEN_LOOKS = 10_000
 
 
 def database_url(given: str) -> URL:
@@ -105,10 +108,23 @@ class Database:
             yield connection
 
     @contextlib.contextmanager
-    def read(self) -> Iterator[Connection]:
-        """A transaction that only reads."""
+    def read(self, seconds: float | None = None) -> Iterator[Connection]:
+        """A transaction that only reads, and is broken off after so many seconds.
+
+        PostgreSQL breaks off a long statement by itself; SQLite would go on reading for nobody.
+        """
         with self.reading.begin() as connection:
-            yield connection
+            if seconds is None or not self.is_sqlite:
+                yield connection
+                return
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, sqlite3.Connection)
+            end = time.monotonic() + seconds
+            driver.set_progress_handler(lambda: time.monotonic() > end, _STEPS_BETWEEN_LOOKS)
+            try:
+                yield connection
+            finally:
+                driver.set_progress_handler(None, 0)
 
     def be_patient(self, connection: Connection) -> None:
         """Let the statements of this transaction take longer than a request may."""
