@@ -92,3 +92,30 @@ def test_an_order_may_wait_longer_than_others_do(made: Callable[..., GroupCommit
         return [*await first, *await patient]
 
     assert asyncio.run(ask()) == ["done", "done"]
+
+
+def test_closing_finishes_what_waits_and_takes_no_more(made: Callable[..., GroupCommit]) -> None:
+    go_on = threading.Event()
+
+    def commit(orders: Any, seal: Any) -> Any:
+        go_on.wait()
+        return ["done" for _ in orders]
+
+    commits = made(commit)
+
+    async def ask() -> list[list[Any]]:
+        first = asyncio.ensure_future(commits.do([ORDER], 60.0))
+        await asyncio.sleep(0.01)  # the writer is at it
+        waiting = [asyncio.ensure_future(commits.do([ORDER], 60.0)) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        closing = asyncio.get_running_loop().run_in_executor(None, commits.close, 60.0)
+        while commits._open:
+            await asyncio.sleep(0.001)
+        with pytest.raises(Refusal, match="shutting down"):
+            await commits.do([ORDER], 60.0)
+        go_on.set()
+        await closing
+        return await asyncio.gather(first, *waiting)
+
+    assert asyncio.run(ask()) == [["done"]] * 4
+    assert not any(thread.is_alive() for thread in commits._threads)

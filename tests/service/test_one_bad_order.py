@@ -41,7 +41,8 @@ def test_a_reward_that_the_policy_cannot_use_is_refused_alone(api: Api) -> None:
     rewards = [(ana, 1.0), (bea, 5.0), (cleo, 2.0)]
     body = {"rewards": [{"decision": one["id"], "reward": value} for one, value in rewards]}
     first, wrong, third = api.client.post("/v1/rewards", json=body).json()["rewards"]
-    assert first["counted"] and third["counted"]
+    assert first["counted"]
+    assert third["counted"]
     assert wrong["error"]["code"] == "invalid_reward"
     assert wrong["error"]["status"] == 422
     refused, decided = api.service.desk.commit([Reward(bea["id"], 5.0), Decide("shop", "dora")])

@@ -162,3 +162,19 @@ def test_a_server_that_starts_before_its_database_waits_for_it(
     server.wait_until_ready()
     assert ask(server, EXPERIMENT, "after").status_code == 201
     server.stop()
+
+
+def test_what_is_not_in_memory_is_answered_in_time_too(
+    launch: Launcher, own_postgres: Postgres
+) -> None:
+    server = launch.start("--db", own_postgres.new_database(), "--insecure", *PATIENCE)
+    create(server)
+    with frozen(own_postgres):
+        for _ in range(2):  # the second finds the first one's question still open
+            assert ask(server, "unknown", "somebody").status_code == 503
+            assert server.status(f"/v1/experiments/{EXPERIMENT}/structures/2", BOUND) == 503
+    wait_until(lambda: server.status("/readyz") == 200, 60.0, "readiness after the recovery")
+    unknown = f"/v1/experiments/{EXPERIMENT}/structures/2"
+    wait_until(lambda: server.status(unknown) == 404, 60.0, "an answer after the recovery")
+    assert ask(server, "unknown", "somebody").status_code == 404
+    server.stop()
