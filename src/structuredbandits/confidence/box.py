@@ -25,6 +25,7 @@ from structuredbandits.confidence.memory import (
     HEAD_OUT,
     LATEST,
     NEXT_Q,
+    OTHERS_LAG,
     PLAUSIBLE,
     SLACK,
     TAIL_IN,
@@ -32,7 +33,7 @@ from structuredbandits.confidence.memory import (
     Box,
 )
 from structuredbandits.confidence.moves import frame_arm, list_active, update
-from structuredbandits.confidence.slack import still_holds, widen
+from structuredbandits.confidence.slack import look_past, still_holds, widen
 from structuredbandits.confidence.tables import BoxTables
 
 # Sums such as mu_hat + q s are rounded, so an arm may let a θ in a few ulps before the computed q.
@@ -58,6 +59,7 @@ def reset(tables: BoxTables, box: Box) -> None:
     box.registers[LATEST] = -1
     box.registers[EMPTY_ROUNDS] = 0
     box.registers[SLACK] = 0
+    box.registers[OTHERS_LAG] = 0
     box.latest[NEXT_Q] = math.inf
 
 
@@ -111,10 +113,12 @@ def _let_in(
     for other in range(tables.values.shape[1]):
         if q >= box.frames[other, NEXT_Q]:
             head, tail = box.head[other], box.tail[other]
+            frame_arm(tables, box, other)
             update(tables, evidence, box, ranks, other, q)
-            _foresee(evidence, box, other)
             if box.registers[SLACK] > 0:
                 holds = holds and still_holds(tables, box, arm, other, head, tail)
+                look_past(tables, box, arm, other)
+            _foresee(evidence, box, other)
         soonest = min(soonest, box.frames[other, NEXT_Q])
     box.latest[NEXT_Q] = soonest
     return holds and box.registers[ACTIVE] == active
@@ -127,16 +131,19 @@ def _catch_up(
     """Move what has to move: the arm itself, the arm before it, and those whose q has come."""
     latest, slack = box.registers[LATEST], box.registers[SLACK]
     head, tail = box.head[arm], box.tail[arm]
-    alone = latest == arm and q < box.latest[NEXT_Q]
+    everything = box.registers[OTHERS_LAG] == 1
+    alone = latest == arm and q < box.latest[NEXT_Q] and not everything
     first, end = (arm, arm + 1) if alone else (0, tables.values.shape[1])
     for other in range(first, end):
-        if other in (arm, latest) or q >= box.frames[other, NEXT_Q]:
+        behind = everything and evidence.counts[other] > 0.0
+        if behind or other in (arm, latest) or q >= box.frames[other, NEXT_Q]:
             if slack > 0:
                 frame_arm(tables, box, other)
             update(tables, evidence, box, ranks, other, q)
             if other != arm:
                 _foresee(evidence, box, other)
     if not alone:
+        box.registers[OTHERS_LAG] = 0
         box.registers[LATEST] = arm
         box.frames[arm, NEXT_Q] = math.inf  # it is updated after each of its rewards anyway
         _find_soonest(box, end)

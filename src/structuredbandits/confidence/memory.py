@@ -13,8 +13,8 @@ import numpy as np
 from structuredbandits._compiled import inline
 
 # Registers: single numbers of a run.
-PLAUSIBLE, ACTIVE, LATEST, EMPTY_ROUNDS, SLACK = 0, 1, 2, 3, 4
-_REGISTERS = 5
+PLAUSIBLE, ACTIVE, LATEST, EMPTY_ROUNDS, SLACK, OTHERS_LAG = 0, 1, 2, 3, 4, 5
+_REGISTERS = 6
 _INTEGER_ROWS = 7
 ACTIVE_ROW, REGISTERS_ROW, SCRATCH_ROW = 3, 5, 6
 

@@ -12,6 +12,7 @@ from structuredbandits.confidence.memory import (
     ACTIVE,
     HEAD_IN,
     HEAD_OUT,
+    OTHERS_LAG,
     SLACK,
     TAIL_IN,
     TAIL_OUT,
@@ -131,6 +132,26 @@ def still_holds(tables: BoxTables, box: Box, arm: int, other: int, head: int, ta
         if not _is_harmless(tables, box, arm, order[place]):
             return False
     return True
+
+
+@inline
+def look_past(tables: BoxTables, box: Box, arm: int, other: int) -> None:
+    """Let another arm's interval grow over θ that are harmless while the frame of ``arm`` stays.
+
+    They need not be let in one by one; once that frame changes, all arms are made exact again.
+    """
+    if tables.values.shape[0] > 1:
+        return
+    values, order, most = tables.values[0, other], tables.orders[0, other], 2 * box.registers[SLACK]
+    tail, last = box.tail[other], min(box.tail[other] + most, order.size)
+    while tail < last and _is_harmless(tables, box, arm, order[tail]):
+        tail += 1
+    head, first = box.head[other], max(box.head[other] - most, 0)
+    while head > first and _is_harmless(tables, box, arm, order[head - 1]):
+        head -= 1
+    box.frames[other, TAIL_OUT] = values[tail + 1]
+    box.frames[other, HEAD_OUT] = values[head]
+    box.registers[OTHERS_LAG] = 1
 
 
 @inline

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from structuredbandits._compiled import addresses_of, new_generator
+from structuredbandits._compiled import first_words
 from structuredbandits.confidence.evidence import new_block
 from structuredbandits.confidence.joint import joint_tables
 from structuredbandits.environments import Environment, Gaussian
@@ -159,11 +159,10 @@ def identify(
     draws = draws_of(world, place)
     pulls, found = np.empty((n_runs, structure.n_arms)), []
     for run in range(n_runs):
-        block, noise = new_block(structure.sigma), new_generator(noise_sequence(seed, run))
-        floats, where = _scratch(structure), addresses_of(noise)
-        sign = structure.sign
+        block, floats = new_block(structure.sigma), _scratch(structure)
+        noise, sign = first_words(noise_sequence(seed, run)), structure.sign
         found.append(
-            search(asked, floats, block, draws, sign, log_delta, until_certain, limit, where)
+            search(asked, floats, block, draws, sign, log_delta, until_certain, limit, noise)
         )
         pulls[run] = block[0]
     truth = structure.sign * world.means_at(place)

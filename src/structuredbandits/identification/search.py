@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structuredbandits._compiled import borrow, kernel, unowned
+from structuredbandits._compiled import kernel, open_stream, unowned
 from structuredbandits.confidence.evidence import evidence_of, record
 from structuredbandits.identification.rules import Verdict, examine
 from structuredbandits.simulation.draws import draw, rewards_of
@@ -30,17 +30,18 @@ def search(
     log_delta: float,
     until_certain: bool,
     limit: int,
-    addresses: np.ndarray,
+    noise_words: np.ndarray,
 ) -> Found:
     """Pull for ``limit`` rounds, or only until the doubt is at most delta."""
     rule, floats, block = unowned(rule), unowned(floats), unowned(block)
     draws = unowned(draws)
-    noise = borrow(addresses)
+    noise = open_stream(noise_words)
     evidence = evidence_of(block)
     t = 0
     verdict = examine(rule, floats, evidence, t)
     while t < limit and not (until_certain and verdict.log_doubt <= log_delta):
-        record(evidence, verdict.pull, sign * draw(rewards_of(draws, verdict.pull), noise))
+        reward, noise = draw(rewards_of(draws, verdict.pull), noise)
+        record(evidence, verdict.pull, sign * reward)
         t += 1
         verdict = examine(rule, floats, evidence, t)
     return Found(t, verdict.answer, verdict.log_doubt)

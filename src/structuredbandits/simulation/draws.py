@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structuredbandits._compiled import by_type
+from structuredbandits._compiled import Stream, by_type, next_normal, next_uniform
 
 
 class NormalDraws(NamedTuple):
@@ -42,7 +42,7 @@ def rewards_of(draws: Any, arm: int) -> Any:
     raise TypeError("rewards_of is for compiled code")
 
 
-def draw(rewards: Any, generator: Any) -> float:
+def draw(rewards: Any, stream: Stream) -> tuple[float, Stream]:
     """One reward of an arm, from exactly one random number; for compiled code."""
     raise TypeError("draw is for compiled code")
 
@@ -63,19 +63,20 @@ def _rewards_of(draws: Any, arm: Any) -> Any:
 
 
 @by_type(draw)
-def _draw(rewards: Any, generator: Any) -> Any:
+def _draw(rewards: Any, stream: Any) -> Any:
     if rewards.instance_class is Normal:
 
-        def normal(rewards: Any, generator: Any) -> Any:
-            return rewards.location + rewards.scale * generator.standard_normal()
+        def normal(rewards: Any, stream: Any) -> Any:
+            z, stream = next_normal(stream)
+            return rewards.location + rewards.scale * z, stream
 
         return normal
 
-    def from_table(rewards: Any, generator: Any) -> Any:
-        u = generator.random()
+    def from_table(rewards: Any, stream: Any) -> Any:
+        u, stream = next_uniform(stream)
         place = 0
         while place < rewards.values.size - 1 and u >= rewards.cumulative[place]:
             place += 1
-        return rewards.values[place]
+        return rewards.values[place], stream
 
     return from_table

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structuredbandits._compiled import borrow, inline, kernel, unowned
+from structuredbandits._compiled import Stream, borrow, inline, kernel, open_stream, unowned
 from structuredbandits.confidence.corridor import Corridor
 from structuredbandits.confidence.evidence import Evidence, evidence_of, record, summarise
 from structuredbandits.confidence.memory import Memory
@@ -59,13 +59,16 @@ def _note(record: Record, place: int, counts: np.ndarray, sums: np.ndarray) -> N
 
 
 @inline
-def _coast(way: Corridor, evidence: Evidence, rewards: Any, sign: float, noise: Any) -> int:
+def _coast(
+    way: Corridor, evidence: Evidence, rewards: Any, sign: float, noise: Stream
+) -> tuple[int, Stream]:
     """Pull one arm to the end of its corridor or out of it; returns how many rounds that took."""
     arm, low, high = way.arm, way.low, way.high
     count, total, squares = evidence.counts[arm], evidence.sums[arm], evidence.squares[arm]
     rounds = 0
     while rounds < way.rounds and low < total < high:
-        reward = sign * draw(rewards, noise)
+        reward, noise = draw(rewards, noise)
+        reward *= sign
         total += reward
         squares += reward * reward
         low += way.low_step
@@ -75,7 +78,7 @@ def _coast(way: Corridor, evidence: Evidence, rewards: Any, sign: float, noise: 
     evidence.sums[arm] = total
     evidence.squares[arm] = squares
     summarise(evidence, arm)
-    return rounds
+    return rounds, noise
 
 
 @kernel
@@ -88,7 +91,7 @@ def play(
     clock: Clock,
     kept: Record,
     addresses: np.ndarray,
-    noise_addresses: np.ndarray,
+    noise_words: np.ndarray,
 ) -> None:
     """One run to the last checkpoint, from empty evidence."""
     agent, memory, block, draws = (
@@ -98,7 +101,7 @@ def play(
         unowned(draws),
     )
     clock, kept = unowned(clock), unowned(kept)
-    generator, noise = borrow(addresses), borrow(noise_addresses)
+    generator, noise = borrow(addresses), open_stream(noise_words)
     evidence = evidence_of(block)
     all_arms = np.arange(block.shape[1])
     allowed = unowned(all_arms)
@@ -111,10 +114,12 @@ def play(
         way = corridor(agent, memory, evidence, clock.widths, t, kept.checkpoints[place] - t)
         if way.rounds > 0:
             arm = way.arm
-            t += _coast(way, evidence, rewards_of(draws, arm), sign, noise)
+            rounds, noise = _coast(way, evidence, rewards_of(draws, arm), sign, noise)
+            t += rounds
         else:
             arm = decide(agent, memory, evidence, allowed, moment, generator)
-            record(evidence, arm, sign * draw(rewards_of(draws, arm), noise))
+            reward, noise = draw(rewards_of(draws, arm), noise)
+            record(evidence, arm, sign * reward)
             t += 1
         moment = Moment(t, t, clock.logs[t], clock.widths[t], horizon)
         learn(agent, memory, evidence, arm, moment)

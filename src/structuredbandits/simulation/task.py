@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structuredbandits._compiled import addresses_of, new_generator
+from structuredbandits._compiled import addresses_of, first_words, new_generator
 from structuredbandits.confidence.evidence import new_block
 from structuredbandits.confidence.memory import count_empty_rounds
 from structuredbandits.environments import Environment, NormalEnvironment, TableEnvironment
@@ -67,7 +67,8 @@ class Task:
         rounds = np.array(self.checkpoints, dtype=np.int64)
         play_run, label = play.variant(agent), self.algorithm.label
         for place in range(self.n_runs):
-            own, noise = self._generators(self.first_run + place, label)
+            run = self.first_run + place
+            own = new_generator(policy_sequence(self.seed, run, label, self.theta))
             block = new_block(self.structure.sigma)
             memory.integers[...] = 0
             kept = Record(rounds, gaps, outcome.regret[place], outcome.reward[place])
@@ -80,14 +81,10 @@ class Task:
                 clock,
                 kept,
                 addresses_of(own),
-                addresses_of(noise),
+                first_words(noise_sequence(self.seed, run)),
             )
             outcome.pulls[place] = block[0]
             outcome.empty_rounds[place] = count_empty_rounds(memory)
-
-    def _generators(self, run: int, label: str) -> tuple[np.random.Generator, np.random.Generator]:
-        own = policy_sequence(self.seed, run, label, self.theta)
-        return new_generator(own), new_generator(noise_sequence(self.seed, run))
 
     def _in_python(self, outcome: Outcome, gaps: np.ndarray) -> None:
         """The same loop for a policy that is a Python object."""
