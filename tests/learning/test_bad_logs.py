@@ -111,7 +111,7 @@ def test_files_that_are_none(engine: Any, tmp_path: Path) -> None:
     for name, words in (
         ("damaged.parquet", "cannot be read"),
         ("binary.csv", "neither Parquet nor text in UTF-8"),
-        ("empty", "holds no Parquet or CSV file"),
+        ("empty", "holds no Parquet, CSV or JSON-lines file"),
         ("missing.csv", "there is no file"),
     ):
         with pytest.raises(FileError, match=words):

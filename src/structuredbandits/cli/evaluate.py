@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from structuredbandits.cli.examples import examples
+from structuredbandits.cli.simulate import whole_number
 
 if TYPE_CHECKING:
     from structuredbandits.evaluation import Estimate
@@ -22,6 +23,7 @@ EVALUATE_EXAMPLES = examples(
     f'{_COMMAND} log.csv --policy "always Film-Noir" --method ips --level 0.9',
     f"{_COMMAND} random.csv --policy ts-c --structure movielens --method replay",
     f"{_COMMAND} shop.csv --policy uniform --arm offer --reward paid --probability p",
+    f"{_COMMAND} events.jsonl --policy ts-c --structure new.structure --structure-version 2",
 )
 # A comma that is not inside parentheses.
 _BETWEEN_POLICIES = re.compile(r",(?![^()]*\))")
@@ -35,8 +37,8 @@ def evaluate(
         typer.Argument(
             metavar="LOG...",
             show_default=False,
-            help="CSV or Parquet: files, a folder, or a pattern in quotes. One row is one "
-            "decision, with columns arm, reward and probability, and if there are subjects, "
+            help="CSV, Parquet or JSON lines: files, a folder, or a pattern in quotes. One row is "
+            "one decision, with columns arm, reward and probability, and if there are subjects, "
             "subject and decision.",
         ),
     ],
@@ -95,6 +97,15 @@ def evaluate(
             help="The arms that could be shown, as a|b.",
         ),
     ] = None,
+    structure_version: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole_number,
+            show_default=False,
+            help="Only a service's decisions on this version of its structure.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON in place of the table.")
     ] = False,
@@ -121,6 +132,7 @@ def evaluate(
         "subject": subject,
         "order": order,
         "allowed": allowed,
+        "structure_version": structure_version,
         "progress": "off" if quiet else "lines",
     }
     source = log if len(log) > 1 else log[0]

@@ -35,7 +35,8 @@ def learn(
         typer.Argument(
             metavar="LOG...",
             show_default=False,
-            help="CSV or Parquet: files, a folder, or a pattern in quotes. One row is one reward.",
+            help="CSV, Parquet or JSON lines: files, a folder, or a pattern in quotes. One row is "
+            "one reward.",
         ),
     ],
     arm: Annotated[str, typer.Option(metavar="COLUMN", help="What was shown.")],

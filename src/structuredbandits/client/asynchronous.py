@@ -169,10 +169,18 @@ class AsyncClient:
         return await self.send(calls.summary(id))
 
     async def events(
-        self, experiment: str, *, limit: int = 1000, after: str | None = None
+        self,
+        experiment: str,
+        *,
+        limit: int = 1000,
+        after: str | None = None,
+        structure_version: int | None = None,
     ) -> Page[dict[str, Any]]:
-        """Get some settled decisions, those behind ``after``, as ``evaluate`` reads them."""
-        return await self.send(calls.events(experiment, limit, after))
+        """Get some settled decisions, those behind ``after``, as ``evaluate`` reads them.
+
+        With ``structure_version`` only decisions on that version of the structure.
+        """
+        return await self.send(calls.events(experiment, limit, after, structure_version))
 
     # --- subjects --------------------------------------------------------------------------------
 

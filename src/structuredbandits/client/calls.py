@@ -273,15 +273,21 @@ def summary(id: str) -> Call[Any]:
     return Call("GET", path_of("experiments", id, "summary"), as_read)
 
 
-def events(id: str, limit: int, after: str | None) -> Call[Page[dict[str, Any]]]:
+def events(
+    id: str, limit: int, after: str | None, structure_version: int | None
+) -> Call[Page[dict[str, Any]]]:
     """Some settled decisions in the order in which their rewards counted."""
     query: dict[str, str | int] = {"limit": limit, "format": "jsonl"}
     if after is not None:
         query["after"] = after
+    if structure_version is not None:
+        query["structure_version"] = structure_version
 
     def read(answer: tuple[Any, str | None]) -> Page[dict[str, Any]]:
-        lines, cursor = answer
-        return Page([json.loads(line) for line in str(lines).splitlines()], cursor)
+        text, cursor = answer
+        # Only at line feeds: ids of subjects may have other characters that end lines of a text.
+        lines = [line for line in str(text).split("\n") if line]
+        return Page([json.loads(line) for line in lines], cursor)
 
     path = path_of("experiments", id, "events")
     return Call("GET", path, read, query=query, header="Next-Cursor")

@@ -165,10 +165,18 @@ class Client:
         return self.send(calls.summary(id))
 
     def events(
-        self, experiment: str, *, limit: int = 1000, after: str | None = None
+        self,
+        experiment: str,
+        *,
+        limit: int = 1000,
+        after: str | None = None,
+        structure_version: int | None = None,
     ) -> Page[dict[str, Any]]:
-        """Get some settled decisions, those behind ``after``, as ``evaluate`` reads them."""
-        return self.send(calls.events(experiment, limit, after))
+        """Get some settled decisions, those behind ``after``, as ``evaluate`` reads them.
+
+        With ``structure_version`` only decisions on that version of the structure.
+        """
+        return self.send(calls.events(experiment, limit, after, structure_version))
 
     # --- subjects --------------------------------------------------------------------------------
 

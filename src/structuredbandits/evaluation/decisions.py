@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SUBJECT, _ORDERS, _ALLOWED = "subject", ("decision", "round"), "allowed"
+# A service exports a decision again when its reward is corrected, with a later place.
+_ID, _PLACE, _VERSION = "id", "settled", "structure_version"
 # What a probability may exceed 1 by through rounding in the program that wrote it.
 _ROUNDING = 1e-9
 
@@ -34,6 +36,15 @@ class LogColumns(NamedTuple):
     order: str | None
     allowed: str | None
     context: tuple[str, ...]
+    export: tuple[str, ...] = ()
+    """What a service's export has besides."""
+
+    @property
+    def used(self) -> list[str]:
+        """All columns that there are."""
+        given = (self.subject, self.order, self.allowed)
+        optional = [name for name in (*given, *self.context) if name is not None]
+        return [self.arm, self.reward, self.probability, *optional]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +115,7 @@ def find_columns(
     present = column_names(log)
     if order is None:
         order = next((name for name in _ORDERS if name in present), None)
-    return LogColumns(
+    columns = LogColumns(
         arm,
         reward,
         probability,
@@ -113,10 +124,16 @@ def find_columns(
         allowed or (_ALLOWED if _ALLOWED in present else None),
         tuple(context),
     )
+    export = tuple(name for name in (_ID, _PLACE, _VERSION) if name in present)
+    return columns._replace(export=tuple(name for name in export if name not in columns.used))
 
 
 def read_decisions(
-    log: Any, columns: LogColumns, arms: Sequence[str] | None, more_arms: Iterable[str] = ()
+    log: Any,
+    columns: LogColumns,
+    arms: Sequence[str] | None,
+    more_arms: Iterable[str] = (),
+    structure_version: int | None = None,
 ) -> DecisionLog:
     """Read and check a log.
 
@@ -130,19 +147,23 @@ def read_decisions(
         All arms, if a structure names them; otherwise those in the log.
     more_arms
         Arms to add if ``arms`` is None: those that the policy in question names.
+    structure_version
+        Leave out decisions of other versions.
     """
-    given = (columns.subject, columns.order, columns.allowed)
-    optional = [name for name in (*given, *columns.context) if name is not None]
-    wanted = [columns.arm, columns.reward, columns.probability, *optional]
+    wanted = columns.used
     if len(set(wanted)) < len(wanted):
         raise InvalidInput(f"a column is given twice in {wanted}; every part has its own column.")
-    frame = read_frame(log, wanted)
+    frame = read_frame(log, [*wanted, *columns.export])
     if not len(frame):
         raise InvalidInput("the log has no rows; give one with at least two decisions.")
+    frame = _of_version(_latest(frame, columns), columns, structure_version)
     frame, subjects, names = _in_order(frame, columns)
     labels = _texts(frame[columns.arm], "arm")
     limits = None if columns.allowed is None else _allowed_lists(frame[columns.allowed])
-    known = _all_arms(labels, limits, arms, more_arms)
+    try:
+        known = _all_arms(labels, limits, arms, more_arms)
+    except UnknownArm as error:
+        raise UnknownArm(f"{error}{_several_versions(frame, columns)}") from None
     position = {name: k for k, name in enumerate(known)}
     chosen = np.array([position[name] for name in labels], dtype=np.int64)
     decisions = DecisionLog(
@@ -158,6 +179,49 @@ def read_decisions(
     )
     _check_allowed(decisions)
     return decisions
+
+
+def _latest(frame: pd.DataFrame, columns: LogColumns) -> pd.DataFrame:
+    """Keep of each exported decision the row with the latest place: its reward as corrected."""
+    if not {_ID, _PLACE} <= set(columns.export):
+        return frame
+    places = read_numbers(frame[_PLACE])
+    if frame[_ID].isna().any() or not np.isfinite(places.values).all():
+        raise InvalidInput(
+            f"columns {_ID!r} and {_PLACE!r} are not filled in every row; export the log again, or "
+            "remove these columns if it is no export of a service."
+        )
+    order = np.argsort(places.values, kind="stable")
+    last = ~frame[_ID].iloc[order].duplicated(keep="last").to_numpy()
+    return frame.iloc[np.sort(order[last])].reset_index(drop=True)
+
+
+def _of_version(frame: pd.DataFrame, columns: LogColumns, version: int | None) -> pd.DataFrame:
+    """Keep the decisions that were made on one version of the structure."""
+    if version is None:
+        return frame
+    if _VERSION not in columns.export:
+        raise InvalidInput(
+            f"the log has no column {_VERSION!r} to choose version {version} by; leave "
+            "structure_version out."
+        )
+    versions = read_numbers(frame[_VERSION]).values
+    kept: pd.DataFrame = frame.loc[versions == version].reset_index(drop=True)
+    if not len(kept):
+        known = ", ".join(f"{number:g}" for number in np.unique(versions))
+        raise InvalidInput(
+            f"the log has no decision of structure version {version}; it has those of {known}."
+        )
+    return kept
+
+
+def _several_versions(frame: pd.DataFrame, columns: LogColumns) -> str:
+    """What to do about arms that are unknown because a structure has changed."""
+    versions = frame[_VERSION].unique() if _VERSION in columns.export else ()
+    if len(versions) < 2:
+        return ""
+    listed = ", ".join(sorted(str(version) for version in versions))
+    return f" The log has decisions of structure versions {listed}; choose with structure_version."
 
 
 def _in_order(

@@ -59,6 +59,7 @@ def evaluate(
     order: str | None = None,
     allowed: str | None = None,
     context: Sequence[str] = (),
+    structure_version: int | None = None,
     progress: Mode = "off",
 ) -> Estimate:
     """Estimate from a log of another policy's decisions what a policy would have earned.
@@ -66,7 +67,10 @@ def evaluate(
     Parameters
     ----------
     log
-        A file, a folder, a DataFrame, an Arrow or an Ibis table, one row for each decision.
+        A file (CSV, Parquet, or JSON lines as a service exports them), a folder, a DataFrame, an
+        Arrow or an Ibis table, one row for each decision. Of a decision that a service exported
+        several times, since its reward was corrected, the last row counts (columns "id" and
+        "settled").
     policy
         "uniform"; "always NAME" for one arm; a mapping from arms to probabilities; a function
         that takes a `Decision` and returns an arm or probabilities; an algorithm such as `UCB()`
@@ -100,6 +104,9 @@ def evaluate(
         Name of the column of allowed arms, as lists or as texts a|b; "allowed" if there is one.
     context
         Names of further columns, for a policy that is a function.
+    structure_version
+        Only decisions of this version of a service's structure (column "structure_version"): arms
+        may differ between versions. All by default.
     progress
         "auto" shows a bar on a terminal, "lines" also elsewhere, "off" never.
 
@@ -155,7 +162,11 @@ def evaluate(
         context=context,
     )
     decisions = read_decisions(
-        log, columns, None if known is None else known.arms, named_arms(policy)
+        log,
+        columns,
+        None if known is None else known.arms,
+        named_arms(policy),
+        structure_version,
     )
     if isinstance(policy, str) and policy.strip().lower() == LOGGED:
         label, terms, uncovered = LOGGED, _logged_terms(decisions), 0.0

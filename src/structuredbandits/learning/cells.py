@@ -180,8 +180,10 @@ def _raw_cells(log: Any, columns: Columns, engine: Engine, progress: Mode) -> pd
             return group_table(log, columns, reporter)
     if engine == "ibis":
         require_ibis()
-    if is_path(log) and engine != "pandas" and has_duckdb():
-        table = open_files(find_files(log), columns.all)
+    files = find_files(log) if is_path(log) else None
+    # JSON lines are read piece by piece, whoever groups them.
+    if files is not None and files.kind != "jsonl" and engine != "pandas" and has_duckdb():
+        table = open_files(files, columns.all)
         with reporting(progress, title, 100) as reporter:
             return group_table(table, columns, reporter)
     pieces = stream(log, columns.all)

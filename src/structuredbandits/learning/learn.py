@@ -100,9 +100,9 @@ def learn_structure(
     Parameters
     ----------
     log
-        A path of a CSV or Parquet file, a pattern, a folder, a list of paths (all of them may be
-        larger than memory); a pandas DataFrame; an Arrow table; or any Ibis table, whose database
-        then does the one group-by. One row is one reward.
+        A path of a CSV, Parquet or JSON-lines file, a pattern, a folder, a list of paths (all of
+        them may be larger than memory); a pandas DataFrame; an Arrow table; or any Ibis table,
+        whose database then does the one group-by. One row is one reward.
     arm, reward
         Names of columns.
     segment

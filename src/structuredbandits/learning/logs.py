@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from structuredbandits.errors import FileError, InvalidInput, suggestion
+from structuredbandits.learning.json_lines import field_names, read_pieces
 from structuredbandits.structure.theta import FloatArray
 
 if TYPE_CHECKING:
@@ -22,20 +23,25 @@ if TYPE_CHECKING:
 
 _PARQUET = (".parquet", ".parq", ".pq")
 _TEXT = (".csv", ".tsv", ".txt")
+_LINES = (".jsonl", ".ndjson")
 _PACKED = (".gz", ".bz2", ".zst", ".lz4")
 _DELIMITERS = ",;\t|"
 _BATCH_ROWS = 1 << 20
 #: What stands for a number that is not there, in text; elsewhere it is NULL or NaN.
 MISSING_TEXTS = ("", "na", "n/a", "nan", "null", "none", "<na>")
 
+Kind = Literal["parquet", "csv", "jsonl"]
+_BY_ENDING: dict[Kind, tuple[str, ...]] = {"parquet": _PARQUET, "csv": _TEXT, "jsonl": _LINES}
+_NAMES: dict[Kind, str] = {"parquet": "Parquet", "csv": "CSV", "jsonl": "JSON lines"}
+
 
 class Files(NamedTuple):
     """Files of one format that hold one log."""
 
     paths: tuple[str, ...]
-    kind: Literal["parquet", "csv"]
+    kind: Kind
     delimiter: str
-    """Of CSV files; empty for Parquet."""
+    """Of CSV files; empty for others."""
 
 
 def is_path(log: object) -> bool:
@@ -51,13 +57,13 @@ def find_files(log: object) -> Files:
     paths = [path for part in parts for path in _expand(str(part))]
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
+        names = " and ".join(name for kind, name in _NAMES.items() if kind in kinds)
         raise FileError(
-            f"{_name(log)} holds Parquet and CSV files; give files of one format, for instance "
+            f"{_name(log)} holds {names} files; give files of one format, for instance "
             "with a pattern such as 'folder/*.parquet'."
         )
-    if kinds == {"parquet"}:
-        return Files(tuple(paths), "parquet", "")
-    return Files(tuple(paths), "csv", _delimiter(paths[0]))
+    (kind,) = kinds
+    return Files(tuple(paths), kind, _delimiter(paths[0]) if kind == "csv" else "")
 
 
 def _expand(text: str) -> list[str]:
@@ -71,7 +77,9 @@ def _expand(text: str) -> list[str]:
             and not any(part[0] in "._" for part in inner.relative_to(path).parts)
         ]
         if not found:
-            raise FileError(f"the folder {text} holds no Parquet or CSV file; give another one.")
+            raise FileError(
+                f"the folder {text} holds no Parquet, CSV or JSON-lines file; give another."
+            )
         return found
     if path.is_file():
         return [text]
@@ -89,29 +97,31 @@ def _endings(path: Path) -> str:
 
 
 def _looks_like_a_log(path: Path) -> bool:
-    return _endings(path).endswith(_PARQUET + _TEXT)
+    return _endings(path).endswith(_PARQUET + _TEXT + _LINES)
 
 
-def _kind(path: str) -> Literal["parquet", "csv"]:
-    if _endings(Path(path)).endswith(_PARQUET):
+def _kind(path: str) -> Kind:
+    for kind, endings in _BY_ENDING.items():
+        if _endings(Path(path)).endswith(endings):
+            return kind
+    start = _start(path, 1 << 10)
+    if start.startswith(b"PAR1"):
         return "parquet"
-    if _endings(Path(path)).endswith(_TEXT):
-        return "csv"
-    try:
-        with Path(path).open("rb") as file:
-            return "parquet" if file.read(4) == b"PAR1" else "csv"
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror}.") from error
+    return "jsonl" if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else "csv"
 
 
-def _first_line(path: str) -> str:
+def _start(path: str, size: int) -> bytes:
     import pyarrow as pa
 
     try:
         with pa.input_stream(path) as stream:  # unpacks by the file's ending
-            start: bytes = stream.read(1 << 16)
+            return bytes(stream.read(size))
     except (OSError, pa.ArrowException) as error:
         raise FileError(f"{path} cannot be read: {_one_line(error)}.") from error
+
+
+def _first_line(path: str) -> str:
+    start = _start(path, 1 << 16)
     if not start.strip():
         raise FileError(f"{path} is empty; give a file with a line of column names and rows.")
     try:
@@ -137,6 +147,8 @@ def file_columns(files: Files) -> list[str]:
     """Return the names of the columns of a log in files."""
     if files.kind == "csv":
         return _header(files.paths[0], files.delimiter)
+    if files.kind == "jsonl":
+        return field_names(files.paths[0])
     return list(_dataset(files).schema.names)
 
 
@@ -200,6 +212,8 @@ def stream(log: Any, columns: Sequence[str]) -> Stream:
     if is_path(log):
         files = find_files(log)
         check_columns(columns, file_columns(files))
+        if files.kind == "jsonl":
+            return Stream(read_pieces(files.paths, columns), 0)
         source = _dataset(files, columns)
         total = source.count_rows() if files.kind == "parquet" else 0
         return Stream(_batches(source, columns, _name(log)), total)

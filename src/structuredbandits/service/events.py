@@ -20,7 +20,8 @@ from structuredbandits.service.orders import decision_id
 from structuredbandits.service.refusals import Refusal
 from structuredbandits.service.storage import Database, tables
 
-_CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})\.(\d{1,10})")
+_CURSOR = re.compile(r"([0-9]{1,18})\.([0-9]{1,18})\.([0-9]{1,10})")
+_LAST_ROUND = 2**31 - 1  # what the column can hold
 
 
 class Page(NamedTuple):
@@ -39,7 +40,7 @@ def read_cursor(text: str) -> tuple[int, int, int]:
     (12, 7, 3)
     """
     found = _CURSOR.fullmatch(text)
-    if found is None:
+    if found is None or int(found[3]) > _LAST_ROUND:
         raise Refusal(
             422,
             "invalid_cursor",
@@ -56,8 +57,9 @@ def settled_decisions(
     name: str,
     after: str | None,
     limit: int,
+    version: int | None = None,
 ) -> Page:
-    """Decisions of an experiment in the order in which they were settled."""
+    """Decisions of an experiment, or of one version of its structure, as they were settled."""
     experiment = require_experiment(connection, name)
     begin = (0, 0, 0) if after is None else read_cursor(after)
     complete = database.settled_so_far(connection)
@@ -71,6 +73,8 @@ def settled_decisions(
         .order_by(table.c.settled, table.c.subject, table.c.round)
         .limit(limit)
     )
+    if version is not None:
+        statement = statement.where(table.c.version == version)
     found = connection.execute(statement).mappings().all()
     rows = []
     for row in found:
@@ -95,6 +99,7 @@ def exported(experiment: Experiment, arms: tuple[str, ...], row: dict[str, Any])
         "allowed": list(arms) if allowed is None else [arms[k] for k in orjson.loads(allowed)],
         "policy": experiment.policy,
         "structure_version": row["version"],
+        "settled": row["settled"],
         "created": timestamp(row["created"]),
         "rewarded": timestamp(row["rewarded"]),
     }
@@ -129,6 +134,7 @@ def as_parquet(rows: list[dict[str, Any]]) -> bytes:
             ("allowed", pa.list_(text)),
             ("policy", text),
             ("structure_version", whole),
+            ("settled", whole),
             ("created", text),
             ("rewarded", text),
         ]

@@ -6,12 +6,13 @@ import time
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
+from sqlalchemy import Connection
 from starlette.responses import Response
 
 from structuredbandits.service.api.access import MayRead, ServiceOf, documented
 from structuredbandits.service.api.answers import answer, refusals
 from structuredbandits.service.api.experiments import ExperimentPath
-from structuredbandits.service.events import as_json_lines, as_parquet, settled_decisions
+from structuredbandits.service.events import Page, as_json_lines, as_parquet, settled_decisions
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.summary import compare, summarise
 
@@ -41,19 +42,32 @@ async def get_events(
         str | None, Query(max_length=64, description="Next-Cursor of the page before.")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=50_000)] = 1000,
+    structure_version: Annotated[
+        int | None,
+        Query(ge=1, le=2**31 - 1, description="Only decisions on this version of the structure."),
+    ] = None,
     format: Annotated[Literal["jsonl", "parquet"], Query()] = "jsonl",
 ) -> Response:
     """Export settled decisions, in the columns that `structuredbandits evaluate` reads.
 
     They come in the order in which their rewards counted; none is left out, whoever writes
-    meanwhile. A corrected decision comes again. Ask again with `after` for what is new.
+    meanwhile. A corrected decision comes again, with a larger `settled`: of the rows with one `id`
+    the last one counts, and `evaluate` counts it so. Ask again with `after` for what is new.
     """
-    page = await service.read(
-        lambda c: settled_decisions(
-            service.database, c, service.catalogue, experiment, after, limit
+
+    def export(connection: Connection) -> tuple[Page, bytes]:  # all of it in a reader's thread
+        page = settled_decisions(
+            service.database,
+            connection,
+            service.catalogue,
+            experiment,
+            after,
+            limit,
+            structure_version,
         )
-    )
-    content = as_parquet(page.rows) if format == "parquet" else as_json_lines(page.rows)
+        return page, (as_parquet if format == "parquet" else as_json_lines)(page.rows)
+
+    page, content = await service.read(export)
     kind = _PARQUET if format == "parquet" else _LINES
     headers = {"Next-Cursor": page.cursor, "Row-Count": str(len(page.rows))}
     return Response(content, headers=headers, media_type=kind)
