@@ -81,8 +81,8 @@ def core_section(data: dict[str, Any]) -> str:
         for row in data["rows"]
     ]
     return (
-        "## The core\n\nT = 50,000 on one core unless stated, 40 runs at a time, as `simulate` does "
-        "them; the two sides of a ratio take turns."
+        "## The core\n\nT = 50,000 on one core unless stated, 40 runs at a time, as `simulate` "
+        "does them; the two sides of a ratio take turns."
         "\n\n" + table(["figure", "target", "measured", "reached"], rows) + "\n" + _origin(data)
     )
 
