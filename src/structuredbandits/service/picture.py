@@ -5,13 +5,17 @@ This module knows sizes that a page can bear. It must not know experiments or su
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from structuredbandits.structure import Structure
+from structuredbandits.structure import Box, Structure
 
 _MOST_POINTS = 1_000
+# Of a plane; its means are sent twice, as lower and upper ones.
+_MOST_ON_A_SIDE = 64
+_MOST_MEANS = 60_000
 
 
 def runs_of(mask: np.ndarray) -> list[list[int]]:
@@ -26,10 +30,34 @@ def runs_of(mask: np.ndarray) -> list[list[int]]:
     return [[int(a), int(b) - 1] for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
+def drawn_positions(structure: Structure) -> np.ndarray:
+    """Which parameters are drawn: all, or evenly taken ones; of a plane, a coarser grid.
+
+    Examples
+    --------
+    >>> import structuredbandits as sb
+    >>> sides = {"a": lambda theta: theta[..., 0], "b": lambda theta: theta[..., 1]}
+    >>> plane = sb.Box([(0, 1), (0, 1)], points=201)
+    >>> fine = sb.Structure.from_functions(sides, plane, sigma=1.0)
+    >>> fine.n_parameters, drawn_positions(fine).size
+    (40401, 4096)
+    """
+    parameters = structure.parameters
+    if isinstance(parameters, Box) and parameters.dimension == 2:
+        most = min(_MOST_ON_A_SIDE, max(2, math.isqrt(_MOST_MEANS // structure.n_arms)))
+        first, second = (_evenly(len(axis), most) for axis in parameters.axes)
+        return (first[:, None] * len(parameters.axes[1]) + second).ravel()
+    return _evenly(structure.n_parameters, _MOST_POINTS)
+
+
+def _evenly(size: int, most: int) -> np.ndarray:
+    return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int))
+
+
 def structure_picture(structure: Structure) -> dict[str, Any]:
-    """Arms, parameters and means; at most a thousand parameters, evenly taken."""
+    """Arms, parameters and means, of as many parameters as a page can draw."""
     size = structure.n_parameters
-    places = np.unique(np.linspace(0, size - 1, min(size, _MOST_POINTS)).round().astype(int))
+    places = drawn_positions(structure)
     points = structure.parameters.points
     prior = structure.prior
     return {

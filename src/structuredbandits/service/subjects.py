@@ -113,7 +113,7 @@ def subject_steps(
             break
         if after < decision["round"]:
             mask = version.chooser.plausible_at(state)
-            steps.append(_step(experiment, version, decision, mask))
+            steps.append(_step(experiment, version, decision, mask, state))
     more = bool(steps) and steps[-1]["round"] < len(log)
     return {
         "experiment": name,
@@ -124,7 +124,9 @@ def subject_steps(
     }
 
 
-def _step(experiment: Experiment, version: Version, row: Row, mask: np.ndarray) -> dict[str, Any]:
+def _step(
+    experiment: Experiment, version: Version, row: Row, mask: np.ndarray, state: SubjectState
+) -> dict[str, Any]:
     arms = version.structure.arms
     return {
         "round": row["round"],
@@ -134,6 +136,11 @@ def _step(experiment: Experiment, version: Version, row: Row, mask: np.ndarray) 
         "reward": row["reward"],
         "state": STATES[row["state"]],
         "competitive_arms": [arms[k] for k in orjson.loads(row["competitive"])],
+        "arms": {
+            arm: {"count": count, "mean": total / count}
+            for arm, count, total in zip(arms, state.counts, state.sums, strict=True)
+            if count
+        },
         "plausible": {"count": int(mask.sum()), "runs": runs_of(mask)},
         "created": timestamp(row["created"]),
         "rewarded": timestamp(row["rewarded"]),

@@ -117,8 +117,9 @@ function plane(structure, width) {
   const cells = [];
   for (let i = 0; i < first.length; i += 1) {
     for (let j = 0; j < second.length; j += 1) {
-      const box = { x: x[i].toFixed(2), y: y[j + 1].toFixed(2), width: (x[i + 1] - x[i] + 0.3).toFixed(2), height: (y[j] - y[j + 1] + 0.3).toFixed(2) };
-      cells.push(cellOf(structure, i * second.length + j, box));
+      const box = { x: x[i].toFixed(2), y: y[j + 1].toFixed(2), width: (x[i + 1] - x[i]).toFixed(2), height: (y[j] - y[j + 1]).toFixed(2) };
+      // Without softened edges, so that no seams are seen between the cells of a fine grid.
+      cells.push(cellOf(structure, i * second.length + j, { ...box, "shape-rendering": "crispEdges" }));
     }
   }
   const mark = marker();

@@ -18,6 +18,7 @@ export function pullsChart(element) {
   let changes = [];
   let sequence = [];
   let until = 0;
+  let first = 0;
 
   function draw() {
     const width = Math.floor(element.clientWidth);
@@ -30,7 +31,7 @@ export function pullsChart(element) {
     canvas.height = Math.round(height * scale);
     canvas.style.width = `${width}px`;
     canvas.style.height = `${height}px`;
-    canvas.setAttribute("aria-label", `Arms of the first ${until} rounds: ${arms.map((arm, k) => `${arm.name} ${sequence.slice(0, until).filter((a) => a === k).length}`).join(", ")}`);
+    canvas.setAttribute("aria-label", `Arms of rounds ${first + 1} to ${first + until}: ${arms.map((arm, k) => `${arm.name} ${sequence.slice(0, until).filter((a) => a === k).length}`).join(", ")}`);
     const pen = canvas.getContext("2d");
     pen.scale(scale, scale);
     pen.clearRect(0, 0, width, height);
@@ -53,8 +54,8 @@ export function pullsChart(element) {
     }
     pen.fillStyle = soft;
     pen.textAlign = "center";
-    for (const value of ticks(0, rounds, Math.max(2, (width - left) / 90))) {
-      const x = Math.min(width - 14, left + value * step);
+    for (const value of ticks(first, first + rounds, Math.max(2, (width - left) / 90))) {
+      const x = Math.min(width - 14, left + (value - first) * step);
       pen.fillText(value.toLocaleString("en"), x, height - 9);
     }
     pen.textAlign = "start";
@@ -75,8 +76,9 @@ export function pullsChart(element) {
   whenResized(element, draw);
   onTheme(draw, element);
   return {
-    /** `changes`: [{round, competitive}] in order, or an empty list. */
-    setRun(nextArms, nextSequence, nextChanges) {
+    /** `changes`: [{round, competitive}] in order, or an empty list; `before`: rounds that are not told. */
+    setRun(nextArms, nextSequence, nextChanges, before = 0) {
+      first = before;
       arms = nextArms;
       sequence = nextSequence;
       changes = nextChanges ?? [];

@@ -3,6 +3,7 @@ import { allocationChart } from "/static/charts/allocation.js";
 import { lineChart } from "/static/charts/lines.js";
 import { bestArms, thetaMap } from "/static/charts/map.js";
 import { structureChart } from "/static/charts/structure.js";
+import { keepingFocus } from "/static/console/focus.js";
 import { readStructure } from "/static/console/structure.js";
 import { subjectsCard } from "/static/console/subjects.js";
 import { armName, confirmed, experimentPath, figures, gain, stateTag, time, verdictKind } from "/static/console/words.js";
@@ -17,6 +18,7 @@ export function experimentView(id) {
   const path = experimentPath(id);
   const known = { version: 0 };
   const head = h("div", {});
+  const behind = h("div", { role: "status" });
   const facts = h("div", {});
   const health = h("div", {});
   const armsTable = h("div", { class: "scroll" });
@@ -30,7 +32,7 @@ export function experimentView(id) {
   const remark = (text) => h("p", {}, text);
   const [legend, rewardLegend, structureLegend] = [0, 1, 2].map(() => h("div", { class: "legend" }));
   const baselineText = h("p", { class: "small soft" });
-  const element = h("div", {}, head, word, h("div", { class: "stack" }, facts, health,
+  const element = h("div", {}, head, word, h("div", { class: "stack" }, behind, facts, health,
     h("div", { class: "two" },
       card("Allocation", remark("share of the decisions of each arm, over time"), allocationBox, legend),
       card("Reward", remark("mean of the rewards, over time"), rewardBox, rewardLegend, baselineText)),
@@ -60,9 +62,9 @@ export function experimentView(id) {
     known.counting = true;
     try {
       known.summary = await get(`${path}/summary`);
-      if (element.isConnected) drawSummary();
+      if (element.isConnected) keepingFocus(drawSummary);
     } catch (problem) {
-      put(word, h("p", { class: "note warn" }, `The figures are not up to date: ${problem.message}`));
+      put(behind, h("p", { class: "note warn" }, `The figures are not up to date: ${problem.message}`));
     } finally {
       known.counting = false;
     }
@@ -73,7 +75,7 @@ export function experimentView(id) {
       await work();
       put(word);
       await load();
-      draw();
+      keepingFocus(draw);
     } catch (problem) {
       put(word, h("p", { class: "note bad" }, problem.message));
     }
@@ -121,12 +123,12 @@ export function experimentView(id) {
       return h("tr", {},
         h("td", {}, h("span", { class: "row" }, armName(name, look), out ? h("span", { class: "tag warn" }, "retired") : null)),
         h("td", { class: "number" }, shown.toLocaleString("en")),
-        h("td", { class: "number" }, percent(summary.decisions ? shown / summary.decisions : 0)),
+        h("td", { class: "number wide-only" }, percent(summary.decisions ? shown / summary.decisions : 0)),
         h("td", { class: "number" }, short(mean)),
         h("td", { class: "number" }, h("button", { type: "button", class: "quiet small", "aria-label": `${verb} ${name}`, onclick: work }, verb)));
     });
-    const heads = [["Arm"], ["Decisions", 1], ["Share", 1], ["Mean reward", 1], ["", 1]];
-    return h("table", { id: "arms" }, h("thead", {}, h("tr", {}, heads.map(([text, number]) => h("th", { scope: "col", class: number ? "number" : null }, text)))), h("tbody", {}, rows));
+    const heads = [["Arm"], ["Decisions", 1], ["Share", "wide-only"], ["Mean reward", 1], ["", 1]];
+    return h("table", { id: "arms" }, h("thead", {}, h("tr", {}, heads.map(([text, number]) => h("th", { scope: "col", class: number ? `number ${number}` : null }, text)))), h("tbody", {}, rows));
   }
 
   function drawReward({ buckets: rows, baseline }) {
@@ -146,6 +148,7 @@ export function experimentView(id) {
 
   function drawSummary() {
     const { summary, structure } = known;
+    put(behind, summary.complete ? null : h("p", { class: "note" }, "Counting: the figures hold the older part of the log so far, and grow until all of it was counted once."));
     put(facts, factsOf(summary));
     put(health, healthOf(summary));
     put(armsTable, armsOf(summary));

@@ -10,7 +10,7 @@ export function stateBefore(subject, steps, structure, at) {
   const now = at >= steps.length;
   const competing = now ? subject.competitive_arms : steps[at].competitive_arms;
   const runs = now ? subject.plausible.runs : steps[at].plausible.runs;
-  const { counts, means } = now ? told(subject, names) : counted(steps, names, at);
+  const { counts, means } = now ? told(subject.arms, names) : told(steps[at].arms, names);
   return {
     counts,
     means,
@@ -22,23 +22,11 @@ export function stateBefore(subject, steps, structure, at) {
   };
 }
 
-function told(subject, names) {
+function told(arms, names) {
   return {
-    counts: names.map((name) => subject.arms[name].count),
-    means: names.map((name) => subject.arms[name].mean ?? Number.NaN),
+    counts: names.map((name) => arms[name]?.count ?? 0),
+    means: names.map((name) => arms[name]?.mean ?? Number.NaN),
   };
-}
-
-// A reward counts for a decision if it had come by then: rewards may be late and in any order.
-function counted(steps, names, at) {
-  const counts = names.map(() => 0);
-  const sums = names.map(() => 0);
-  for (const step of steps) {
-    if (step.reward === null || !step.rewarded || step.rewarded > steps[at].created) continue;
-    counts[names.indexOf(step.arm)] += 1;
-    sums[names.indexOf(step.arm)] += step.reward;
-  }
-  return { counts, means: sums.map((sum, k) => (counts[k] ? sum / counts[k] : Number.NaN)) };
 }
 
 function radiiOf(subject, structure, counts) {

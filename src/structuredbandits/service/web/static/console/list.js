@@ -46,7 +46,7 @@ export function listView() {
       h("td", { class: "number" }, summary ? summary.decisions.toLocaleString("en") : "–"),
       h("td", { class: "number" }, summary ? summary.pending.toLocaleString("en") : "–"),
       h("td", { class: "number" }, summary ? short(summary.mean_reward) : "–"),
-      h("td", { class: "number" }, summary ? (gain(summary) ?? "–") : "–"),
+      h("td", { class: "number" }, summary ? (gain(summary, summary.minimize) ?? "–") : "–"),
       h("td", {}, summary ? healthTag(summary.health.verdict) : "–"),
       h("td", { class: "nowrap soft small" }, time(experiment.created)));
   }

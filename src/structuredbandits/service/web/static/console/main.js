@@ -1,5 +1,6 @@
 // The console's page: which view belongs to the address, who is let in, and when to look again.
 import { experimentView } from "/static/console/experiment.js";
+import { keepingFocus } from "/static/console/focus.js";
 import { listView } from "/static/console/list.js";
 import { loginView } from "/static/console/login.js";
 import { subjectView } from "/static/console/subject.js";
@@ -69,16 +70,6 @@ function lookAgain(view, mine) {
   }, 1000 * SECONDS);
 }
 
-// Tables are drawn anew; whoever stands on one of their buttons or links with the keyboard stays there.
-function keepingFocus(draw) {
-  const before = document.activeElement;
-  const names = ["id", "aria-label", "href"].map((name) => [name, before?.getAttribute(name)]).filter(([, value]) => value);
-  draw();
-  if (!names.length || document.contains(before)) return;
-  const [name, value] = names[0];
-  document.querySelector(`#view [${name}="${CSS.escape(value)}"]`)?.focus({ preventScroll: true });
-}
-
 function refuse(problem) {
   if (problem.status === 401) {
     const known = Boolean(key.get());
@@ -91,6 +82,12 @@ function refuse(problem) {
   trouble(problem.message);
   put(byId("view"), h("p", {}, h("a", { href: "#/" }, "To all experiments")));
 }
+
+// The address belongs to the views, so the link to the content moves the focus without it.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  byId("main").focus();
+});
 
 addEventListener("hashchange", async () => {
   await show();

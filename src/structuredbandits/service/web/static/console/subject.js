@@ -12,7 +12,7 @@ import { h, put } from "/static/shared/elements.js";
 import { listing, percent, short } from "/static/shared/numbers.js";
 
 const PAGE = 500;
-const MOST_STEPS = 2000;
+const MOST_STEPS = 2000; // the latest ones; before them only counts are known
 
 export function subjectView(id, name) {
   const path = `${experimentPath(id)}/subjects/${encodeURIComponent(name)}`;
@@ -24,6 +24,7 @@ export function subjectView(id, name) {
   const sentence = h("p", { class: "note", id: "sentence", role: "status" });
   const legend = h("div", { class: "legend" });
   const rows = h("tbody", {});
+  const older = h("p", { class: "small soft" });
   const word = h("div", { role: "alert" });
   const bar = h("input", { type: "range", min: 0, max: 0, "aria-label": "Decision", oninput: () => go(Number(bar.value)) });
   const place = h("span", { class: "number" });
@@ -44,28 +45,32 @@ export function subjectView(id, name) {
       sentence,
       h("div", { class: "two" }, card("Arms", "mean reward with its interval, and rewards received", boxes.arms), card("Sequence of pulls", "grey where an arm was out", boxes.pulls)),
       stepsCard,
-      card("Decisions", null, h("div", { class: "steps-list" }, h("table", { id: "decisions" }, h("thead", {}, h("tr", {},
-        [["Round", "number"], ["Arm"], ["Probability", "number"], ["Reward", "number"], ["State"], ["Plausible", "number wide-only"], ["When", "wide-only"]].map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), rows)))));
+      card("Decisions", "choose one, by a click or with the arrow keys, to see what was known before it", older, h("div", { class: "steps-list" }, h("table", { id: "decisions" }, h("thead", {}, h("tr", {},
+        [["Round", "number"], ["Arm"], ["Probability", "number wide-only"], ["Reward", "number"], ["State"], ["Plausible", "number wide-only"], ["When", "wide-only"]].map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), rows)))));
   const charts = { arms: armsChart(boxes.arms, "rewards"), pulls: pullsChart(boxes.pulls), steps: stepsChart(panels), main: null };
 
   async function load() {
-    known.subject = await get(path);
+    const subject = await get(path);
+    const told = JSON.stringify(subject);
+    const same = told === known.told;
+    Object.assign(known, { subject, told });
     if (!known.structure) {
       const answer = await get(`${experimentPath(id)}/structures/${known.subject.structure_version}`);
       const looks = await get(`/v1/lab/looks?arms=${answer.arms.length}`);
       known.structure = readStructure(answer, looks.arms);
     }
-    known.steps = await allSteps();
+    // A decision or a reward changes what is told of the subject; else its steps are as they were.
+    if (!same) known.steps = await latestSteps();
   }
 
-  async function allSteps() {
+  async function latestSteps() {
     const found = [];
-    let after = 0;
+    let after = Math.max(0, known.subject.decided - MOST_STEPS);
     do {
       const page = await get(`${path}/steps?limit=${PAGE}&after=${after}`);
       found.push(...page.steps);
       after = page.next;
-    } while (after !== null && found.length < MOST_STEPS);
+    } while (after !== null);
     return found;
   }
 
@@ -98,15 +103,20 @@ export function subjectView(id, name) {
     }
     const names = structure.arms.map((arm) => arm.name);
     const changes = steps.map((one, i) => ({ round: i, competitive: one.competitive_arms.map((arm) => names.indexOf(arm)) }));
-    charts.pulls.setRun(structure.arms, steps.map((one) => names.indexOf(one.arm)), changes);
+    charts.pulls.setRun(structure.arms, steps.map((one) => names.indexOf(one.arm)), changes, before());
     if (known.follows) known.at = steps.length;
     put(facts, factsOf(subject));
     const { diagnostics } = subject;
     verdict.textContent = diagnostics.verdict;
     verdict.className = `note ${diagnostics.refuted ? "bad" : diagnostics.verdict.includes("doubtful") ? "warn" : diagnostics.rewards ? "good" : ""}`;
     put(rows, [...steps].reverse().map((one) => rowOf(one)));
+    put(older, before() ? `The latest ${steps.length.toLocaleString("en")} of ${last().toLocaleString("en")} decisions; the export has them all.` : null);
     show();
   }
+
+  // How many decisions came before those that are shown, and the number of the last one.
+  const before = () => (known.steps.length ? known.steps[0].round - 1 : 0);
+  const last = () => before() + known.steps.length;
 
   function factsOf(subject) {
     const pending = Object.values(subject.arms).reduce((sum, arm) => sum + arm.pending, 0);
@@ -123,10 +133,10 @@ export function subjectView(id, name) {
   function rowOf(one) {
     const look = known.structure.arms.find((arm) => arm.name === one.arm).look;
     const state = one.state === "rewarded" ? null : h("span", { class: `tag ${one.state === "pending" ? "" : "warn"}` }, one.state);
-    return h("tr", { "data-round": one.round, onclick: () => go(known.steps.indexOf(one)) },
+    return h("tr", { id: `decision-${one.round}`, "data-round": one.round, tabindex: -1, onclick: () => go(known.steps.indexOf(one)) },
       h("td", { class: "number" }, one.round),
       h("td", {}, armName(one.arm, look)),
-      h("td", { class: "number" }, short(one.probability)),
+      h("td", { class: "number wide-only" }, short(one.probability)),
       h("td", { class: "number" }, one.reward === null ? "–" : short(one.reward)),
       h("td", {}, state ?? "rewarded"),
       h("td", { class: "number wide-only" }, one.plausible.count.toLocaleString("en")),
@@ -143,17 +153,35 @@ export function subjectView(id, name) {
     bar.max = steps.length;
     bar.value = at;
     const now = at === steps.length;
-    place.textContent = now ? `Now, after ${at} decision${at === 1 ? "" : "s"}` : `Before decision ${at + 1} of ${steps.length}`;
+    const whole = (number) => number.toLocaleString("en");
+    place.textContent = now ? `Now, after ${whole(last())} decision${last() === 1 ? "" : "s"}` : `Before decision ${whole(steps[at].round)} of ${whole(last())}`;
     bar.setAttribute("aria-valuetext", place.textContent);
     sentence.textContent = sentenceOf(state, at, now);
-    for (const row of rows.children) row.toggleAttribute("aria-current", !now && row.dataset.round === String(steps[at].round));
+    const chosen = now ? null : `decision-${steps[at].round}`;
+    for (const row of rows.children) row.toggleAttribute("aria-current", row.id === chosen);
+    // One row can be reached with Tab; the arrows go from there.
+    for (const row of rows.querySelectorAll("[tabindex='0']")) row.tabIndex = -1;
+    const reached = rows.querySelector("[aria-current]") ?? rows.firstElementChild;
+    if (reached) reached.tabIndex = 0;
   }
+
+  // The newest decision is on top, so up is later.
+  const STEPS = { ArrowUp: 1, ArrowDown: -1, PageUp: 10, PageDown: -10, Home: Infinity, End: -Infinity };
+  rows.addEventListener("keydown", (event) => {
+    const row = event.target.closest("tr");
+    const by = event.key === "Enter" || event.key === " " ? 0 : STEPS[event.key];
+    if (!row || by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const first = Number(row.dataset.round) - before() - 1;
+    go(Math.max(0, Math.min(known.steps.length - 1, first + by)));
+    rows.querySelector("[aria-current]")?.focus();
+  });
 
   function sentenceOf(state, at, now) {
     const bare = known.structure.arms.every((arm) => arm.name.length <= 3);
     const names = (positions) => listing(positions.map((k) => nameOf(known.structure.arms[k].name, bare ? 1 : 99)));
     const out = known.structure.arms.map((_, k) => k).filter((k) => !state.competitive.includes(k));
-    const begin = now ? "Now" : `Before decision ${at + 1}`;
+    const begin = now ? "Now" : `Before decision ${known.steps[at].round.toLocaleString("en")}`;
     if (state.share === 0) return `${begin} no θ explains the rewards, so every arm competes.`;
     const next = now ? "" : ` Then “${known.steps[at].arm}” was drawn with probability ${short(known.steps[at].probability)}.`;
     const many = state.competitive.length > 6 ? `${state.competitive.length} arms compete` : `${names(state.competitive)} ${state.competitive.length === 1 ? "competes" : "compete"}`;
