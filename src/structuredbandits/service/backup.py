@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, LargeBinary, Table, func, insert, select, text
+from sqlalchemy.exc import DataError, IntegrityError
 
 from structuredbandits.errors import DamagedFile, FileError, InvalidInput, WrongVersion
 from structuredbandits.service.storage import Database, migrate, tables
@@ -33,7 +34,13 @@ _TABLES = (
     tables.audit,
     tables.counters,
 )
+_NUMBERED = (tables.subjects, tables.audit)
+_SETTLEMENTS = "settlements"
 _ROWS_AT_ONCE = 2_000
+# Numbers that were given between a backup and the loss of its database are in nobody's memory but
+# the clients': decisions' ids and cursors of the export. New ones begin far behind them.
+_LEAP = 1_000_000_000
+_FAULTS = (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, AttributeError)
 
 
 def back_up(database: Database, target: Path) -> dict[str, int]:
@@ -53,8 +60,11 @@ def back_up(database: Database, target: Path) -> dict[str, int]:
                 zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
             ):
                 connection = _one_moment(database, plain)
-                about = {"format": FORMAT, "tables": schema_version(connection)}
-                about["settled"] = str(_last_settlement(database, connection))
+                about = {
+                    "format": FORMAT,
+                    "tables": schema_version(connection),
+                    "numbers": _last_numbers(database, connection),
+                }
                 archive.writestr(_ABOUT, json.dumps(about))
                 for table in _TABLES:
                     counts[table.name] = _write(archive, connection, table)
@@ -76,9 +86,30 @@ def _one_moment(database: Database, connection: Connection) -> Connection:
     return connection
 
 
-def _last_settlement(database: Database, connection: Connection) -> int:
-    found = connection.execute(select(func.max(tables.decisions.c.settled))).scalar()
-    return int(found or 0)
+def _last_numbers(database: Database, connection: Connection) -> dict[str, int]:
+    """The last number that was given of each kind, also if its row was deleted since."""
+    if database.is_sqlite:
+        rows = connection.execute(text("SELECT name, seq FROM sqlite_sequence"))
+        found: dict[str, int | None] = {row.name: row.seq for row in rows}
+        settled = text("SELECT value FROM counters WHERE name = 'settled'")
+        found[_SETTLEMENTS] = connection.execute(settled).scalar()
+    else:
+        sequence = text(
+            "SELECT last_value FROM pg_sequences "
+            "WHERE sequencename = :name AND schemaname = current_schema()"
+        )
+        found = {
+            kind: connection.execute(sequence, {"name": name}).scalar()
+            for kind, name in _sequences().items()
+        }
+    return {kind: int(found.get(kind) or 0) for kind in _sequences()}
+
+
+def _sequences() -> dict[str, str]:
+    """What PostgreSQL takes the numbers of each kind from."""
+    return {table.name: f"{table.name}_number_seq" for table in _NUMBERED} | {
+        _SETTLEMENTS: _SETTLEMENTS
+    }
 
 
 def _write(archive: zipfile.ZipFile, connection: Connection, table: Table) -> int:
@@ -116,24 +147,28 @@ def restore(database: Database, source: Path) -> dict[str, int]:
     except zipfile.BadZipFile as error:
         raise _damaged(source, error) from error
     with archive:
-        settled = _check(archive, source)
+        numbers = _check(archive, source)
         migrate(database.url)
         with database.write() as connection:
             _require_empty(database, connection)
+            given = _last_numbers(database, connection)
             try:
                 counts = {table.name: _fill(archive, connection, table) for table in _TABLES}
-                _continue_numbers(database, connection, settled)
-            except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError) as error:
+            except _FAULTS as error:
                 raise _damaged(source, error) from error
+            except (IntegrityError, DataError) as error:
+                raise _damaged(source, type(error.orig).__name__) from error
+            for kind, last in numbers.items():
+                _continue(database, connection, kind, max(last, given[kind]) + _LEAP)
     return counts
 
 
-def _check(archive: zipfile.ZipFile, source: Path) -> int:
-    """Refuse what is no backup, or one of other tables; the last place of its export."""
+def _check(archive: zipfile.ZipFile, source: Path) -> dict[str, int]:
+    """Refuse what is no backup, or one of other tables; the last numbers that it knows."""
     try:
         about = json.loads(archive.read(_ABOUT))
-        kind, version, settled = about["format"], about["tables"], int(about["settled"])
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError) as error:
+        kind, version = about["format"], about["tables"]
+    except _FAULTS as error:
         raise _damaged(source, error) from error
     if kind != FORMAT:
         raise _damaged(source, "it does not say that it is a backup")
@@ -142,7 +177,10 @@ def _check(archive: zipfile.ZipFile, source: Path) -> int:
             f"{source} holds tables of version {version!r} and this library has "
             f"{newest_version()!r}; restore it with the version that wrote it."
         )
-    return settled
+    try:
+        return {name: int(about["numbers"][name]) for name in _sequences()}
+    except _FAULTS as error:
+        raise _damaged(source, error) from error
 
 
 def _damaged(source: Path, why: object) -> DamagedFile:
@@ -181,16 +219,17 @@ def _fill(archive: zipfile.ZipFile, connection: Connection, table: Table) -> int
     return count + len(waiting)
 
 
-def _continue_numbers(database: Database, connection: Connection, settled: int) -> None:
-    """New rows must get new numbers, also of the export's order."""
-    if database.is_sqlite:
+def _continue(database: Database, connection: Connection, kind: str, last: int) -> None:
+    """The next number of a kind is the one after ``last``."""
+    given = {"name": kind, "last": last}
+    if not database.is_sqlite:
+        given["name"] = _sequences()[kind]
+        connection.execute(text("SELECT setval(:name, :last)"), given)
+    elif kind == _SETTLEMENTS:
         connection.execute(text("DELETE FROM counters WHERE name = 'settled'"))
-        counter = {"name": "settled", "value": settled}
-        connection.execute(insert(tables.counters), counter)
-        return
-    connection.execute(text("SELECT setval('settlements', :last)"), {"last": settled + 1})
-    for table in (tables.subjects, tables.audit):
-        last = connection.execute(select(func.max(table.c.number))).scalar()
-        if last is not None:
-            name = {"name": f"{table.name}_number_seq", "last": last}
-            connection.execute(text("SELECT setval(:name, :last)"), name)
+        connection.execute(insert(tables.counters), {"name": "settled", "value": last})
+    else:
+        connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), given)
+        connection.execute(
+            text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)"), given
+        )
