@@ -106,16 +106,22 @@ class GroupCommit:
     async def do(self, orders: Sequence[Order], seconds: float) -> list[Any]:
         """The results of a request's orders, or a refusal after so many seconds."""
         waiting = self._submit(orders, seconds)
-        await asyncio.wait((waiting.future,), timeout=seconds)
-        if not waiting.future.done():
-            with self._change:
-                waiting.given_up = not waiting.sealed
-            if waiting.sealed:
-                await asyncio.wait((waiting.future,), timeout=_FOR_A_COMMIT_SECONDS)
-        if not waiting.future.done():
-            waiting.future.cancel()  # whatever comes of it, nobody will ask
-            raise unavailable(f"it took longer than {seconds:g} s")
-        return waiting.future.result()
+        # Not asyncio.wait, which costs as much as reading the request does.
+        timer = waiting.loop.call_later(seconds, self._give_up, waiting, seconds)
+        try:
+            return await waiting.future
+        finally:
+            timer.cancel()
+
+    def _give_up(self, waiting: _Waiting, seconds: float) -> None:
+        """The time of a request is over; a commit that has begun is waited for a little longer."""
+        with self._change:
+            waiting.given_up = not waiting.sealed
+        late = unavailable(f"it took longer than {seconds:g} s")
+        if waiting.given_up:
+            _resolve([(waiting, late)])
+        else:
+            waiting.loop.call_later(_FOR_A_COMMIT_SECONDS, _resolve, [(waiting, late)])
 
     def close(self, seconds: float = 10.0) -> None:
         """Take no more orders, and end when those that wait are done."""
