@@ -46,7 +46,8 @@ def drawn_positions(structure: Structure) -> np.ndarray:
     if isinstance(parameters, Box) and parameters.dimension == 2:
         most = min(_MOST_ON_A_SIDE, max(2, math.isqrt(_MOST_MEANS // structure.n_arms)))
         first, second = (_evenly(len(axis), most) for axis in parameters.axes)
-        return (first[:, None] * len(parameters.axes[1]) + second).ravel()
+        grid: np.ndarray = first[:, None] * len(parameters.axes[1]) + second
+        return grid.ravel()
     return _evenly(structure.n_parameters, _MOST_POINTS)
 
 

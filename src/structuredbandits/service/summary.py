@@ -272,18 +272,19 @@ def health(version: Version, states: list[SubjectState]) -> dict[str, Any]:
     refuted = sum(one.refuted for one in verdicts)
     doubtful = sum(not one.refuted and one.surprise < 0.01 for one in verdicts)
     checked = len(verdicts)
+    latest = f"latest {checked} subjects" if checked > 1 else "latest subject"
     if not checked:
         verdict, sentence = "untested", "No reward has come yet, so the structure is untested."
     elif refuted > 0.05 * checked:
         verdict = "refuted"
         sentence = (
-            f"{refuted} of the latest {checked} subjects refute the structure: learn it anew."
+            f"{refuted} of the {checked} latest subjects refute the structure: learn it anew."
         )
     elif refuted + doubtful > 0.1 * checked:
         verdict = "doubtful"
-        sentence = f"{refuted + doubtful} of the latest {checked} subjects fit the structure badly."
+        sentence = f"{refuted + doubtful} of the {checked} latest subjects fit the structure badly."
     else:
-        verdict, sentence = "fits", f"The structure fits the latest {checked} subjects."
+        verdict, sentence = "fits", f"The structure fits the {latest}."
     return {
         "verdict": verdict,
         "sentence": sentence,

@@ -215,7 +215,7 @@ async def add_structure(
 )
 async def get_structure(
     experiment: ExperimentPath,
-    version: Annotated[int, Path(ge=1, le=2**31 - 1)],
+    version: Annotated[int, Path(ge=1, le=2**31 - 1, description="Counted from 1.")],
     service: ServiceOf,
     grant: MayRead,
 ) -> Response:

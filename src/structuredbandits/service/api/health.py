@@ -9,12 +9,19 @@ from starlette.responses import Response
 from structuredbandits._version import __version__
 from structuredbandits.service.api.access import ServiceOf
 from structuredbandits.service.api.answers import answer
+from structuredbandits.service.api.figures import StatusAnswer
+from structuredbandits.service.api.models import ErrorAnswer
 from structuredbandits.service.refusals import unavailable
 
 router = APIRouter(tags=["health"])
+_METRICS = {"schema": {"type": "string"}, "example": "structuredbandits_orders_waiting 0.0\n"}
 
 
-@router.get("/livez", response_class=Response, responses={200: {"description": "Alive."}})
+@router.get(
+    "/livez",
+    response_class=Response,
+    responses={200: {"model": StatusAnswer, "description": "Alive."}},
+)
 async def livez() -> Response:
     """Whether the process answers; it does not ask the database."""
     return answer({"status": "alive", "version": __version__})
@@ -23,7 +30,10 @@ async def livez() -> Response:
 @router.get(
     "/readyz",
     response_class=Response,
-    responses={200: {"description": "Ready."}, 503: {"description": "Not ready."}},
+    responses={
+        200: {"model": StatusAnswer, "description": "Ready."},
+        503: {"model": ErrorAnswer, "description": "Not ready."},
+    },
 )
 async def readyz(service: ServiceOf) -> Response:
     """Whether a write would be done now."""
@@ -35,7 +45,7 @@ async def readyz(service: ServiceOf) -> Response:
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {}}, "description": "Prometheus text."}},
+    responses={200: {"content": {"text/plain": _METRICS}, "description": "Prometheus text."}},
 )
 async def metrics(service: ServiceOf) -> Response:
     """Counters for Prometheus; they hold no ids of subjects."""

@@ -59,7 +59,9 @@ async def list_keys(service: ServiceOf, grant: MayAdminister) -> Response:
     "/{key}", responses=refusals() | {200: {"model": models.KeyAnswer}}, response_class=Response
 )
 async def revoke_key(
-    key: Annotated[str, Path(pattern="^[0-9a-f]{12}$")], service: ServiceOf, grant: MayAdminister
+    key: Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The key's id, not its text.")],
+    service: ServiceOf,
+    grant: MayAdminister,
 ) -> Response:
     """Let a key open nothing any more; it takes a few seconds to be known everywhere."""
     needs_everything(grant)

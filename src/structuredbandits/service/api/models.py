@@ -5,9 +5,11 @@ This module knows shapes, bounds and examples. It must not know what is done wit
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from structuredbandits.service.api.examples import Documented
 
 # Anything that a person could type, but nothing that a database or a terminal stumbles over.
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
@@ -25,13 +27,13 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 RewardValue = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e100, le=1e100)]
 
 
-class Strict(BaseModel):
+class Strict(Documented):
     """A request: unknown fields are refused, so that a misspelt one is noticed."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class ErrorDetail(BaseModel):
+class ErrorDetail(Documented):
     """Why a request was refused."""
 
     code: str = Field(examples=["unknown_experiment"])
@@ -42,7 +44,7 @@ class ErrorDetail(BaseModel):
     )
 
 
-class ErrorAnswer(BaseModel):
+class ErrorAnswer(Documented):
     """Every refusal looks like this."""
 
     error: ErrorDetail
@@ -112,7 +114,7 @@ class NewStructure(Strict):
     structure: StructureSource = Field(examples=[{"problem": "three-arms"}])
 
 
-class ExperimentAnswer(BaseModel):
+class ExperimentAnswer(Documented):
     """An experiment."""
 
     id: str
@@ -126,13 +128,13 @@ class ExperimentAnswer(BaseModel):
     created: str
 
 
-class ExperimentList(BaseModel):
+class ExperimentList(Documented):
     """All experiments that a key opens."""
 
     experiments: list[ExperimentAnswer]
 
 
-class StructureAnswer(BaseModel):
+class StructureAnswer(Documented):
     """A version of a structure, with means for drawing."""
 
     experiment: str
@@ -157,7 +159,41 @@ class NewSubject(Strict):
     subject: SubjectName | None = None
 
 
-class SubjectAnswer(BaseModel):
+class ArmState(Documented):
+    """What a subject's rewards say of an arm."""
+
+    count: int = Field(description="Rewards received.")
+    pending: int = Field(description="Decisions whose reward is still to come.")
+    mean: float | None
+    low: float | None = Field(description="Ends of the interval of its mean; none before a reward.")
+    high: float | None
+    retired: bool
+
+
+class PlausibleThetas(Documented):
+    """The θ that the rewards do not contradict."""
+
+    count: int
+    of: int
+    runs: list[list[int]] = Field(description="Positions in Θ: first and last of each run.")
+    labels: list[str] = Field(description="The first ones by name.")
+
+
+class Fit(Documented):
+    """How well the structure explains a subject's rewards."""
+
+    rewards: int
+    best_fit: str | None
+    surprise: float
+    worst_arm: str | None
+    worst_distance: float
+    empty_rounds: int
+    empty_share: float
+    refuted: bool
+    verdict: str
+
+
+class SubjectAnswer(Documented):
     """A subject, with what is known of it."""
 
     experiment: str
@@ -166,14 +202,14 @@ class SubjectAnswer(BaseModel):
     created: str
     decided: int
     received: int
-    arms: dict[str, Any]
+    arms: dict[str, ArmState]
     probabilities: dict[str, float]
     competitive_arms: list[str]
-    plausible: dict[str, Any]
-    diagnostics: dict[str, Any]
+    plausible: PlausibleThetas
+    diagnostics: Fit
 
 
-class SubjectBrief(BaseModel):
+class SubjectBrief(Documented):
     """A subject in a list."""
 
     subject: str
@@ -183,20 +219,50 @@ class SubjectBrief(BaseModel):
     created: str
 
 
-class SubjectList(BaseModel):
+class SubjectList(Documented):
     """A page of subjects."""
 
     subjects: list[SubjectBrief]
     next: str | None
 
 
-class StepsAnswer(BaseModel):
+class Evidence(Documented):
+    """Rewards of an arm so far."""
+
+    count: int
+    mean: float
+
+
+class PlausibleRuns(Documented):
+    """A set of θ."""
+
+    count: int
+    runs: list[list[int]] = Field(description="Positions in Θ: first and last of each run.")
+
+
+class Step(Documented):
+    """A decision, with what was known when it was made."""
+
+    round: int
+    decision: str
+    arm: str
+    probability: float
+    reward: float | None
+    state: Literal["pending", "rewarded", "default", "expired"]
+    competitive_arms: list[str]
+    arms: dict[str, Evidence] = Field(description="Of the arms that had rewards by then.")
+    plausible: PlausibleRuns
+    created: str
+    rewarded: str | None
+
+
+class StepsAnswer(Documented):
     """A subject's decisions one by one, with what was plausible at each."""
 
     experiment: str
     subject: str
     structure_version: int
-    steps: list[dict[str, Any]]
+    steps: list[Step]
     next: int | None
 
 
@@ -221,7 +287,7 @@ class DecisionBatch(Strict):
     decisions: Annotated[list[KeyedDecisionRequest], Field(min_length=1, max_length=1000)]
 
 
-class DecisionAnswer(BaseModel):
+class DecisionAnswer(Documented):
     """A decision: the arm to show, and why."""
 
     id: str | None = Field(examples=["1f-3-9c0ffee5"])
@@ -239,7 +305,7 @@ class DecisionAnswer(BaseModel):
     expires: str | None = None
 
 
-class DecisionBatchAnswer(BaseModel):
+class DecisionBatchAnswer(Documented):
     """An answer or an error for each decision, in the order of the request."""
 
     decisions: list[DecisionAnswer | ErrorAnswer]
@@ -272,7 +338,7 @@ class RewardBatch(Strict):
     rewards: Annotated[list[DecisionReward], Field(min_length=1, max_length=1000)]
 
 
-class RewardAnswer(BaseModel):
+class RewardAnswer(Documented):
     """What became of a reward."""
 
     decision: str
@@ -282,13 +348,13 @@ class RewardAnswer(BaseModel):
     repeated: bool
 
 
-class RewardBatchAnswer(BaseModel):
+class RewardBatchAnswer(Documented):
     """An answer or an error for each reward, in the order of the request."""
 
     rewards: list[RewardAnswer | ErrorAnswer]
 
 
-class CorrectionAnswer(BaseModel):
+class CorrectionAnswer(Documented):
     """A corrected reward."""
 
     decision: str
@@ -305,7 +371,7 @@ class NewKey(Strict):
     label: Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
 
 
-class KeyAnswer(BaseModel):
+class KeyAnswer(Documented):
     """A key, without what opens."""
 
     id: str | None
@@ -322,7 +388,7 @@ class NewKeyAnswer(KeyAnswer):
     key: str
 
 
-class KeyList(BaseModel):
+class KeyList(Documented):
     """All keys."""
 
     keys: list[KeyAnswer]

@@ -122,8 +122,13 @@ def _responses(document: dict[str, Any], operation: dict[str, Any]) -> str:
         content = response.get("content", {}).get("application/json", {})
         name = str(content.get("schema", {}).get("$ref", "")).rpartition("/")[2]
         kind = f" <code>{escape(name)}</code>" if name else ""
+        shown = ""
+        if status.startswith("2") and content:
+            value = json.dumps(example(document, content["schema"]), indent=2, ensure_ascii=False)
+            shown = f"<pre>{escape(value)}</pre>"
         rows.append(
-            f"<tr><td>{escape(status)}</td><td>{_inline(response['description'])}{kind}</td></tr>"
+            f"<tr><td>{escape(status)}</td>"
+            f"<td>{_inline(response['description'])}{kind}{shown}</td></tr>"
         )
     return f"<details><summary>Answers</summary><table>{''.join(rows)}</table></details>"
 

@@ -24,6 +24,20 @@ Breakpoints = Annotated[
 ]
 
 
+_LOOK: dict[str, Any] = {"colour": "#0072B2", "dash": [], "marker": "o"}
+_ARM: dict[str, Any] = {
+    "name": "1",
+    "look": _LOOK,
+    "sigma": 2.0,
+    "means": [3.0, 6.5],
+}
+
+
+def _shown(example: dict[str, Any]) -> ConfigDict:
+    """What the documentation shows of a body or an answer."""
+    return ConfigDict(json_schema_extra={"examples": [example]})
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -67,11 +81,23 @@ ThetaChoice = int | float | str | list[int | float | str]
 class StructureRequest(_Request):
     """Which structure to show."""
 
+    model_config = _shown({"structure": {"problem": "three-arms"}})
+
     structure: StructureChoice
 
 
 class RunRequest(_Request):
     """What to run: every policy meets the same luck."""
+
+    model_config = _shown(
+        {
+            "structure": {"problem": "three-arms"},
+            "theta": 0.5,
+            "policies": ["ucb", "ucb-c"],
+            "rounds": 500,
+            "seed": 7,
+        }
+    )
 
     structure: StructureChoice
     theta: Annotated[
@@ -97,6 +123,8 @@ class Look(BaseModel):
 class Looks(BaseModel):
     """Looks of arms by position, and of policies by name."""
 
+    model_config = _shown({"arms": [_LOOK], "policies": {"ucb-c": _LOOK}})
+
     arms: list[Look]
     policies: dict[str, Look]
 
@@ -114,6 +142,20 @@ class ProblemRow(BaseModel):
 class Problems(BaseModel):
     """All embedded problems."""
 
+    model_config = _shown(
+        {
+            "problems": [
+                {
+                    "name": "three-arms",
+                    "title": "Three arms",
+                    "description": "Three arms on one hidden number.",
+                    "arms": 3,
+                    "parameters": 601,
+                }
+            ]
+        }
+    )
+
     problems: list[ProblemRow]
 
 
@@ -123,7 +165,7 @@ class OfferedPolicy(BaseModel):
     name: str
     look: Look
     applies: bool
-    reason: str | None = Field(description="Why it cannot run.")
+    reason: str | None = Field(default=None, description="Why it cannot run.")
 
 
 class ArmRow(BaseModel):
@@ -133,20 +175,43 @@ class ArmRow(BaseModel):
     look: Look
     sigma: float
     means: list[float]
-    lower: list[float] | None = Field(description="Bounds, where the means are not exact.")
-    upper: list[float] | None
+    lower: list[float] | None = Field(
+        default=None, description="Bounds, where the means are not exact."
+    )
+    upper: list[float] | None = None
 
 
 class StructureAnswer(BaseModel):
     """A structure, ready to be drawn."""
+
+    model_config = _shown(
+        {
+            "name": "three-arms",
+            "title": "Three arms",
+            "description": "Three arms on one hidden number.",
+            "kind": "interval",
+            "sides": ["theta"],
+            "axes": [[0.0, 6.0]],
+            "arms": [_ARM],
+            "best": [0, 0],
+            "minimize": False,
+            "thetas": [0.5],
+            "policies": [{"name": "ucb-c", "look": _LOOK, "applies": True}],
+            "names": ["ucb", "ucb-c"],
+        }
+    )
 
     name: str | None
     title: str
     description: str
     kind: Literal["interval", "box", "labels"]
     sides: list[str] = Field(description="The names of θ's parts.")
-    axes: list[list[float]] | None = Field(description="Grid values of each side; None for labels.")
-    labels: list[list[str]] | None = Field(description="The parts of each θ; None on a grid.")
+    axes: list[list[float]] | None = Field(
+        default=None, description="Grid values of each side; None for labels."
+    )
+    labels: list[list[str]] | None = Field(
+        default=None, description="The parts of each θ; None on a grid."
+    )
     arms: list[ArmRow]
     best: list[int] = Field(description="The best arm at every θ, the first on a tie.")
     minimize: bool
@@ -183,6 +248,32 @@ class PolicyRun(BaseModel):
 
 class RunAnswer(BaseModel):
     """Runs of all policies at one θ*."""
+
+    model_config = _shown(
+        {
+            "theta": 0.5,
+            "label": "0.5",
+            "position": 50,
+            "true_means": [3.0, 5.25],
+            "best_arm": 1,
+            "rounds": 2,
+            "seed": 7,
+            "policies": [
+                {
+                    "policy": "ucb-c",
+                    "look": _LOOK,
+                    "arms": [0, 1],
+                    "rewards": [2.7, 5.9],
+                    "means": [2.7, 5.9],
+                    "regret": [2.25, 2.25],
+                    "sets": [
+                        {"round": 0, "plausible": [[0, 601]], "share": 1.0, "competitive": [0, 1]}
+                    ],
+                    "widths": [1.7, 2.1],
+                }
+            ],
+        }
+    )
 
     theta: Any
     label: str

@@ -32,8 +32,8 @@ router = APIRouter(prefix="/v1/lab", tags=["lab"], responses=refusals())
 
 @router.get("/looks")
 def looks(
-    arms: Annotated[int, Query(ge=0, le=1000)] = 0,
-    policy: Annotated[list[PolicyName], Query(max_length=20)] = [],  # noqa: B006  FastAPI copies it
+    arms: Annotated[int, Query(ge=0, le=1000, description="How many arms.")] = 0,
+    policy: Annotated[list[PolicyName], Query(max_length=20, description="A policy's name.")] = [],  # noqa: B006  FastAPI copies it
 ) -> Looks:
     """Return the colours and lines of so many arms and of some policies."""
     return Looks(
