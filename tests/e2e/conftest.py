@@ -81,7 +81,9 @@ def _compile(site: Site) -> None:
         body = {"structure": {"problem": problem}, "theta": theta, "rounds": 3}
         policies = ["ucb", "ucb-s", "ucb-c", "ts", "ts-c"]
         path = f"{site.url}/v1/lab/runs"
-        httpx.post(path, json=body | {"policies": policies}, timeout=900).raise_for_status()
+        with site.client() as client:
+            asked = client.post(path, json=body | {"policies": policies}, timeout=900)
+        asked.raise_for_status()
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
@@ -133,7 +135,9 @@ class Visit:
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("console", lambda message: self._hear(message.type, message.text))
         page.on("request", lambda request: self._watch(request.url))
-        if key is not None:
+        if key is None and path.startswith("/lab"):
+            key = self._site.reader  # any key opens the lab
+        if key:
             context.add_init_script(f"sessionStorage.setItem('structuredbandits-key', '{key}')")
         page.goto(self._site.url + path)
         return page

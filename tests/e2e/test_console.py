@@ -152,6 +152,21 @@ def test_a_subject_step_by_step(visit: Visit, site: Site) -> None:
     assert page.locator("#structure .plausible").get_attribute("d") == now
 
 
+def test_the_lab_asks_for_a_key(visit: Visit, site: Site) -> None:
+    visit.expected = ("401",)
+    page = visit("/lab", key="")
+    expect(page.get_by_label("API key")).to_be_focused()
+    expect(page.locator("#lab")).to_be_hidden()
+    page.keyboard.type("sb_wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert").filter(has_text="unknown or revoked")).to_be_visible()
+    page.get_by_label("API key").fill(site.reader)
+    page.keyboard.press("Enter")
+    expect(page.locator("#score tbody tr")).to_have_count(4)
+    expect(page.get_by_label("API key")).to_have_count(0)
+    assert site.reader not in page.url
+
+
 def test_the_intervals_of_the_past_are_those_of_the_policy(visit: Visit, site: Site) -> None:
     """The θ that all panels allow are the θ that the service calls plausible, at every step."""
     page = visit(PAGES["subject"], key=site.reader)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -30,7 +29,8 @@ def to_round(page: Page, number: int) -> None:
 def answer(site: Site) -> dict[str, Any]:
     """The run that the page shows at first."""
     body = RUN | {"policies": POLICIES}
-    return dict(httpx.post(f"{site.url}/v1/lab/runs", json=body, timeout=600).json())
+    with site.client() as client:
+        return dict(client.post("/v1/lab/runs", json=body, timeout=600).json())
 
 
 def test_stepping_shows_the_run_that_the_service_computed(

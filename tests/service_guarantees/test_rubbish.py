@@ -60,10 +60,16 @@ BODIES = {
 }
 
 
-@pytest.fixture(scope="module")
-def server(launch: Launcher, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    database = tmp_path_factory.mktemp("rubbish") / "bandits.db"
-    made = launch.start("--db", str(database), "--insecure")
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def server(
+    launch: Launcher, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Server]:
+    """On either database: what SQLite would store PostgreSQL may choke on."""
+    if request.param == "sqlite":
+        database = str(tmp_path_factory.mktemp("rubbish") / "bandits.db")
+    else:
+        database = request.getfixturevalue("postgres").new_database()
+    made = launch.start("--db", database, "--insecure")
     create(made)
     yield made
     assert made.status("/readyz") == 200
@@ -118,7 +124,8 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(server: Server, s
     """Only its head is sent: the length that it announces is enough."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
         head = (
-            f"POST /v1/experiments/{EXPERIMENT}/decisions HTTP/1.1\r\nHost: x\r\n"
+            f"POST /v1/experiments/{EXPERIMENT}/decisions HTTP/1.1\r\n"
+            f"Host: 127.0.0.1:{server.port}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
         )
         line.sendall(head.encode() + b"{")
@@ -159,6 +166,11 @@ def test_a_body_without_a_length_is_bounded_too(server: Server) -> None:
         f"/v1/experiments/{EXPERIMENT}/structures/x",
         f"/v1/experiments/{EXPERIMENT}/events?after=rubbish",
         f"/v1/experiments/{EXPERIMENT}/events?after=-5",
+        f"/v1/experiments/{EXPERIMENT}/events?after=1.1.9999999999",
+        f"/v1/experiments/{EXPERIMENT}/events?after=9999999999999999999.1.1",
+        f"/v1/experiments/{EXPERIMENT}/events?structure_version=2147483648",
+        f"/v1/experiments/{EXPERIMENT}/subjects/x/steps?after=2147483648",
+        f"/v1/experiments/{EXPERIMENT}/structures/2147483648",
         f"/v1/experiments/{EXPERIMENT}/events?format=exe",
         f"/v1/experiments/{EXPERIMENT}/events?limit=99999999999999999999999",
         "/v1/nothing",

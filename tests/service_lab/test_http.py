@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -15,6 +16,7 @@ from structuredbandits.service.api.answers import install
 from structuredbandits.service.lab import router as lab
 from structuredbandits.service.lab.models import MOST_ROUNDS
 from structuredbandits.service.lab.structures import OFFERED
+from structuredbandits.service.settings import ServiceSettings
 
 THREE = {"problem": "three-arms"}
 LINES = {"a": [[0, 1], [1, 2]], "b": [[0, 2], [1, 1]]}
@@ -24,6 +26,7 @@ def ask(method: str, path: str, **body: Any) -> httpx.Response:
     app = FastAPI()
     install(app)
     app.include_router(lab.router)
+    app.state.service = SimpleNamespace(settings=ServiceSettings(insecure=True))
 
     async def asked() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)

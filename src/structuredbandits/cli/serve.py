@@ -78,6 +78,9 @@ def serve(
         float,
         typer.Option(metavar="S", help="Seconds after which a request is answered with 503."),
     ] = 5.0,
+    public_metrics: Annotated[
+        bool, typer.Option("--public-metrics", help="Let /metrics be read without a key.")
+    ] = False,
     log_requests: Annotated[
         bool, typer.Option("--log-requests", help="Log every request, not only failures.")
     ] = False,
@@ -115,6 +118,7 @@ def serve(
         writers=writers,
         queue_length=queue,
         request_seconds=request_seconds,
+        public_metrics=public_metrics,
         log_requests=log_requests,
     )
     service = Service(settings)

@@ -38,6 +38,8 @@ class ServiceSettings:
         ``postgresql://user@host/name``.
     insecure
         Whether requests need no API key; only for an address of this machine.
+    public_metrics
+        Whether /metrics needs no key either; it names the experiments.
     queue_length
         Writes that may wait; further ones are refused with 429.
     group_size
@@ -56,6 +58,7 @@ class ServiceSettings:
 
     database: str = "structuredbandits.db"
     insecure: bool = False
+    public_metrics: bool = False
     queue_length: int = 4_096
     group_size: int = 256
     writers: int = 1

@@ -1,20 +1,24 @@
 """Who may ask for what: the API key of a request, and the service behind it.
 
-This module knows where a key is in a request. It must not know what the request does.
+This module knows where a key is in a request. It must not know what the request does. A route asks
+for its key before it reads the body: strangers cannot make the service read or parse anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, cast
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from starlette.responses import Response
 
 from structuredbandits.service.keys import EVERYTHING, Grant
 from structuredbandits.service.refusals import Refusal, unknown_experiment
 from structuredbandits.service.runtime import Service
 
+_GRANT = "structuredbandits.grant"
 _bearer = HTTPBearer(auto_error=False, description="An API key, as `structuredbandits keys` makes.")
 
 
@@ -52,13 +56,46 @@ async def grant_of(request: Request) -> Grant:
     return grant
 
 
-def needs(scope: str) -> Callable[[Request], Awaitable[Grant]]:
-    """A dependency: the request's key must have a scope, for the experiment in its path."""
+class Needs:
+    """A dependency: the request's key must have a scope, for the experiment in its path.
 
-    async def check(request: Request) -> Grant:
-        return await require(request, scope)
+    Parameters
+    ----------
+    scope
+        Which one; None if any key will do.
+    """
 
-    return check
+    def __init__(self, scope: str | None) -> None:
+        self._scope = scope
+
+    async def __call__(self, request: Request) -> Grant:
+        """What the key opens; looked up once a request."""
+        held: Grant | None = request.scope.get(_GRANT)
+        if held is None:
+            wanted = self._scope
+            held = await (grant_of(request) if wanted is None else require(request, wanted))
+            request.scope[_GRANT] = held
+        return held
+
+
+class GuardedRoute(APIRoute):
+    """A route that asks for its key before it reads the body, for `APIRouter(route_class=...)`.
+
+    By itself the framework reads and parses a body before it asks dependencies.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What answers a request."""
+        answer = super().get_route_handler()
+        found = [one.call for one in self.dependant.dependencies]
+        checks = [check for check in found if isinstance(check, Needs)]
+
+        async def guarded(request: Request) -> Response:
+            for check in checks:
+                await check(request)
+            return await answer(request)
+
+        return guarded
 
 
 async def require(request: Request, scope: str) -> Grant:
@@ -89,8 +126,9 @@ def needs_everything(grant: Grant) -> None:
 
 
 ServiceOf = Annotated[Service, Depends(service_of)]
-MayDecide = Annotated[Grant, Depends(needs("decide"))]
-MayReward = Annotated[Grant, Depends(needs("reward"))]
-MayRead = Annotated[Grant, Depends(needs("read"))]
-MayAdminister = Annotated[Grant, Depends(needs("admin"))]
+MayDecide = Annotated[Grant, Depends(Needs("decide"))]
+MayReward = Annotated[Grant, Depends(Needs("reward"))]
+MayRead = Annotated[Grant, Depends(Needs("read"))]
+MayAdminister = Annotated[Grant, Depends(Needs("admin"))]
+any_key = Depends(Needs(None))
 documented = Depends(_bearer)

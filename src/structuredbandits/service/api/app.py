@@ -77,7 +77,13 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
     limits = settings.limits
 
     def gated(inner: ASGIApp) -> ASGIApp:
-        return Gate(Quick(inner, app), behind.measures, limits.body_bytes, settings.log_requests)
+        return Gate(
+            Quick(inner, app),
+            behind.measures,
+            limits.body_bytes,
+            settings.insecure,
+            settings.log_requests,
+        )
 
     app.add_middleware(gated)
     return app

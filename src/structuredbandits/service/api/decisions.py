@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from structuredbandits.errors import StructuredBanditsError
 from structuredbandits.service.api import models
-from structuredbandits.service.api.access import MayDecide, ServiceOf, documented
+from structuredbandits.service.api.access import GuardedRoute, MayDecide, ServiceOf, documented
 from structuredbandits.service.api.answers import answer, refusal_of, refusals
 from structuredbandits.service.api.experiments import ExperimentPath
 from structuredbandits.service.experiments import Experiment
@@ -18,7 +18,9 @@ from structuredbandits.service.prior import prior_decision
 from structuredbandits.service.refusals import Refusal
 from structuredbandits.service.runtime import Service
 
-router = APIRouter(prefix="/v1/experiments/{experiment}", tags=["decisions"])
+router = APIRouter(
+    prefix="/v1/experiments/{experiment}", tags=["decisions"], route_class=GuardedRoute
+)
 KeyHeader = Annotated[
     str | None,
     Header(

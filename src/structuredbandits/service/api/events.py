@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from structuredbandits.service.api.access import MayRead, ServiceOf, documented
+from structuredbandits.service.api.access import GuardedRoute, MayRead, ServiceOf, documented
 from structuredbandits.service.api.answers import answer, refusals
 from structuredbandits.service.api.experiments import ExperimentPath
 from structuredbandits.service.api.figures import SummaryAnswer
@@ -17,7 +17,12 @@ from structuredbandits.service.events import Page, as_json_lines, as_parquet, se
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.summary import compare, summarise
 
-router = APIRouter(prefix="/v1/experiments/{experiment}", tags=["log"], dependencies=[documented])
+router = APIRouter(
+    prefix="/v1/experiments/{experiment}",
+    tags=["log"],
+    dependencies=[documented],
+    route_class=GuardedRoute,
+)
 _LINES, _PARQUET = "application/x-ndjson", "application/vnd.apache.parquet"
 _EXAMPLE = (
     '{"id":"1f-3-9c0ffee5","subject":"visitor-7","round":3,"arm":"2","probability":0.8,'

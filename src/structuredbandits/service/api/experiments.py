@@ -18,6 +18,7 @@ from structuredbandits.service import experiments as use
 from structuredbandits.service.answers import timestamp
 from structuredbandits.service.api import models
 from structuredbandits.service.api.access import (
+    GuardedRoute,
     MayAdminister,
     MayRead,
     ServiceOf,
@@ -32,7 +33,12 @@ from structuredbandits.service.runtime import Service
 from structuredbandits.service.storage import tables
 from structuredbandits.structure import Structure
 
-router = APIRouter(prefix="/v1/experiments", tags=["experiments"], dependencies=[documented])
+router = APIRouter(
+    prefix="/v1/experiments",
+    tags=["experiments"],
+    dependencies=[documented],
+    route_class=GuardedRoute,
+)
 ExperimentPath = Annotated[models.ExperimentName, Path(description="The experiment's id.")]
 ArmPath = Annotated[models.Name, Path(description="An arm.")]
 

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from structuredbandits.service.api.answers import refused
+from structuredbandits.service.api.visitors import refuse_foreign
 from structuredbandits.service.measures import Measures
 from structuredbandits.service.refusals import Refusal
 
@@ -22,6 +23,9 @@ _POLICY = (
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
 )
+# Text is read quickly; many small values are not, and while they are read nobody else is answered.
+_UNCOUNTED_BYTES = 65_536
+_MOST_VALUES = 100_000
 _HEADERS = [
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -45,16 +49,24 @@ class Gate:
         Where requests are counted.
     body_bytes
         The largest body.
+    keyless
+        Whether requests need no key: then those of other people's pages are refused.
     log_requests
         Whether every request is logged; otherwise only failures of ours are.
     """
 
     def __init__(
-        self, app: ASGIApp, measures: Measures, body_bytes: int, log_requests: bool
+        self,
+        app: ASGIApp,
+        measures: Measures,
+        body_bytes: int,
+        keyless: bool,
+        log_requests: bool,
     ) -> None:
         self._app = app
         self._measures = measures
         self._body_bytes = body_bytes
+        self._keyless = keyless
         self._log_requests = log_requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,29 +87,40 @@ class Gate:
             await send(message)
 
         try:
-            if self._declares_too_much(scope):
-                await refused(_too_large(self._body_bytes))(scope, receive, tell)
+            refusal = self._refusal(scope)
+            if refusal is not None:
+                await refused(refusal)(scope, receive, tell)
             else:
                 await self._app(scope, self._limited(receive), tell)
         finally:
             self._note(scope, status, time.perf_counter() - start)
 
-    def _declares_too_much(self, scope: Scope) -> bool:
-        for name, value in scope["headers"]:
-            if name == b"content-length":
-                return not value.isdigit() or int(value) > self._body_bytes
-        return False
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        """Why a request is refused by its head."""
+        headers = dict(scope["headers"])
+        length = headers.get(b"content-length")
+        if length is not None and not (length.isdigit() and int(length) <= self._body_bytes):
+            return _too_large(self._body_bytes)
+        if self._keyless:
+            port = (scope.get("server") or ("", None))[1]
+            return refuse_foreign(scope["method"], headers, port or 80)
+        return None
 
     def _limited(self, receive: Receive) -> Receive:
-        left = self._body_bytes
+        read = values = 0
 
         async def counted() -> Message:
-            nonlocal left
+            nonlocal read, values
             message = await receive()
-            left -= len(message.get("body", b""))
-            if left < 0:
+            part = message.get("body", b"")
+            read += len(part)
+            if read > self._body_bytes:
                 # Of this kind the framework makes an answer, of others a 400.
                 raise HTTPException(413, f"the body has more than {self._body_bytes:,} bytes")
+            if read > _UNCOUNTED_BYTES:
+                values += part.count(b",") + part.count(b"[") + part.count(b"{")
+                if values > _MOST_VALUES:
+                    raise HTTPException(413, f"the body has more than {_MOST_VALUES:,} values")
             return message
 
         return counted

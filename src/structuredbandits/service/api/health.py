@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from structuredbandits._version import __version__
-from structuredbandits.service.api.access import ServiceOf
-from structuredbandits.service.api.answers import answer
+from structuredbandits.service.api.access import (
+    ServiceOf,
+    documented,
+    needs_everything,
+    require,
+)
+from structuredbandits.service.api.answers import answer, refusals
 from structuredbandits.service.api.figures import StatusAnswer
 from structuredbandits.service.api.models import ErrorAnswer
 from structuredbandits.service.refusals import unavailable
@@ -45,8 +50,16 @@ async def readyz(service: ServiceOf) -> Response:
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": _METRICS}, "description": "Prometheus text."}},
+    responses=refusals()
+    | {200: {"content": {"text/plain": _METRICS}, "description": "Prometheus text."}},
+    dependencies=[documented],
 )
-async def metrics(service: ServiceOf) -> Response:
-    """Counters for Prometheus; they hold no ids of subjects."""
+async def metrics(request: Request, service: ServiceOf) -> Response:
+    """Count for Prometheus: routes and experiments, no ids of subjects.
+
+    It needs a key with the scope `read` for all experiments, unless the service was started with
+    `--public-metrics`.
+    """
+    if not service.settings.public_metrics:
+        needs_everything(await require(request, "read"))
     return Response(service.measures.text(service.commits.waiting), media_type=CONTENT_TYPE_LATEST)

@@ -11,6 +11,7 @@ from structuredbandits.service import keys as use
 from structuredbandits.service.answers import timestamp
 from structuredbandits.service.api import models
 from structuredbandits.service.api.access import (
+    GuardedRoute,
     MayAdminister,
     ServiceOf,
     documented,
@@ -19,7 +20,9 @@ from structuredbandits.service.api.access import (
 from structuredbandits.service.api.answers import answer, refusals
 from structuredbandits.service.keys import Grant
 
-router = APIRouter(prefix="/v1/keys", tags=["keys"], dependencies=[documented])
+router = APIRouter(
+    prefix="/v1/keys", tags=["keys"], dependencies=[documented], route_class=GuardedRoute
+)
 
 
 def _told(grant: Grant) -> dict[str, Any]:

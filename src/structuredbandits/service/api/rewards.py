@@ -9,14 +9,22 @@ from starlette.responses import Response
 
 from structuredbandits.errors import StructuredBanditsError
 from structuredbandits.service.api import models
-from structuredbandits.service.api.access import MayAdminister, MayReward, ServiceOf, documented
+from structuredbandits.service.api.access import (
+    GuardedRoute,
+    MayAdminister,
+    MayReward,
+    ServiceOf,
+    documented,
+)
 from structuredbandits.service.api.answers import answer, refusal_of, refusals
 from structuredbandits.service.corrections import correct_reward
 from structuredbandits.service.keys import Grant
 from structuredbandits.service.orders import Reward
 from structuredbandits.service.runtime import Service
 
-router = APIRouter(prefix="/v1", tags=["rewards"], dependencies=[documented])
+router = APIRouter(
+    prefix="/v1", tags=["rewards"], dependencies=[documented], route_class=GuardedRoute
+)
 DecisionPath = Annotated[str, Path(max_length=64, description="The decision's id.")]
 
 

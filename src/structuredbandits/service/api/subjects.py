@@ -12,6 +12,7 @@ from structuredbandits.service import subjects as use
 from structuredbandits.service.answers import timestamp
 from structuredbandits.service.api import models
 from structuredbandits.service.api.access import (
+    GuardedRoute,
     MayAdminister,
     MayDecide,
     MayRead,
@@ -23,7 +24,10 @@ from structuredbandits.service.api.experiments import ExperimentPath
 from structuredbandits.service.orders import AddSubject
 
 router = APIRouter(
-    prefix="/v1/experiments/{experiment}/subjects", tags=["subjects"], dependencies=[documented]
+    prefix="/v1/experiments/{experiment}/subjects",
+    tags=["subjects"],
+    dependencies=[documented],
+    route_class=GuardedRoute,
 )
 SubjectPath = Annotated[models.SubjectName, Path(description="The subject's id.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="Rows at the most.")]

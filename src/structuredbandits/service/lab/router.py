@@ -11,6 +11,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from structuredbandits.service.api.access import GuardedRoute, any_key, documented
 from structuredbandits.service.api.answers import refusals
 from structuredbandits.service.lab import runs, structures
 from structuredbandits.service.lab.looks import arm_look, policy_look
@@ -27,7 +28,14 @@ from structuredbandits.service.refusals import Refusal
 
 _one_at_a_time = BoundedSemaphore(1)
 
-router = APIRouter(prefix="/v1/lab", tags=["lab"], responses=refusals())
+# Any key opens it: a run takes some of the processor, but shows nothing of anybody.
+router = APIRouter(
+    prefix="/v1/lab",
+    tags=["lab"],
+    responses=refusals(),
+    dependencies=[documented, any_key],
+    route_class=GuardedRoute,
+)
 
 
 @router.get("/looks")

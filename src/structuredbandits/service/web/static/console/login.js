@@ -2,7 +2,10 @@
 import { get, key } from "/static/shared/api.js";
 import { h, put } from "/static/shared/elements.js";
 
-export function loginView(onEntry, sentence) {
+const READER = { path: "/v1/experiments", wish: "Give a key with the scope “read”." };
+
+/** A form for a key; `path` is what the key must open, and `wish` says which one that is. */
+export function loginView(onEntry, sentence, { path, wish } = READER) {
   const field = h("input", { type: "password", id: "key", autocomplete: "off", spellcheck: "false", required: true });
   const word = h("div", { role: "alert" }, sentence ? h("p", { class: "note bad" }, sentence) : null);
   const form = h("form", {},
@@ -13,7 +16,7 @@ export function loginView(onEntry, sentence) {
     event.preventDefault();
     key.set(field.value.trim());
     try {
-      await get("/v1/experiments");
+      await get(path);
       onEntry();
     } catch (problem) {
       key.forget();
@@ -24,7 +27,7 @@ export function loginView(onEntry, sentence) {
   setTimeout(() => field.focus());
   return h("section", { class: "card login", "aria-labelledby": "login-title" },
     h("h1", { id: "login-title" }, "Sign in"),
-    h("p", { class: "soft" }, "Give a key with the scope “read”. It stays in this tab until you close it or sign out, and is sent in a header, never in an address."),
+    h("p", { class: "soft" }, `${wish} It stays in this tab until you close it or sign out, and is sent in a header, never in an address.`),
     form,
     h("p", { class: "small soft" }, "To make one: ", h("code", {}, "structuredbandits keys create --scopes read")));
 }

@@ -5,12 +5,13 @@ import { bestArms, thetaMap } from "/static/charts/map.js";
 import { pullsChart } from "/static/charts/pulls.js";
 import { stepsChart } from "/static/charts/steps.js";
 import { nameOf, structureChart } from "/static/charts/structure.js";
+import { loginView } from "/static/console/login.js";
 import { openEditor } from "/static/lab/editor.js";
 import { playback } from "/static/lab/playback.js";
 import { scoreTable } from "/static/lab/score.js";
 import { setupForm } from "/static/lab/setup.js";
 import { shownRounds, stateAt } from "/static/lab/state.js";
-import { get, post } from "/static/shared/api.js";
+import { get, key, post } from "/static/shared/api.js";
 import { onTheme } from "/static/shared/colours.js";
 import { byId, h, put } from "/static/shared/elements.js";
 import { listing, percent } from "/static/shared/numbers.js";
@@ -167,10 +168,28 @@ onTheme(() => {
   if (page.answer) showRun();
 });
 
-try {
-  const { problems } = await get("/v1/lab/problems");
-  setup.setProblems(problems);
-  await chooseStructure(page.choice);
-} catch (problem) {
-  trouble(problem.message);
+async function begin() {
+  try {
+    const { problems } = await get("/v1/lab/problems");
+    put(byId("login"), null);
+    showLab(true);
+    setup.setProblems(problems);
+    await chooseStructure(page.choice);
+  } catch (problem) {
+    if (problem.status === 401) signIn(problem);
+    else trouble(problem.message);
+  }
 }
+
+function showLab(shown) {
+  for (const part of [document.querySelector(".lab-intro"), byId("lab")]) part.hidden = !shown;
+}
+
+function signIn(problem) {
+  const known = Boolean(key.get());
+  key.forget();
+  showLab(false);
+  put(byId("login"), loginView(begin, known ? problem.message : null, { path: "/v1/lab/problems", wish: "Any key of the service opens the lab." }));
+}
+
+await begin();
