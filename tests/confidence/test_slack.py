@@ -75,3 +75,38 @@ def test_it_does_lag_and_catches_up() -> None:
     lagging.update(1, 3.0)
     exact.update(1, 3.0)
     assert np.array_equal(lagging.memory.marks, exact.memory.marks)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 5),
+    st.sampled_from([20, 200]),
+    st.sampled_from([0.02, 0.1]),
+    st.sampled_from([2, 8]),
+)
+def test_also_when_an_interval_comes_back_to_where_it_was(
+    seed: int, n_arms: int, n_parameters: int, alpha: float, slack: int
+) -> None:
+    """One arm's mean goes up and down while the intervals of the others grow slowly.
+
+    So a θ that another arm lets in, where the wandering interval is not now, is reached later.
+    """
+    rng = np.random.default_rng(seed)
+    structure = Structure.from_table(rng.random((n_parameters, n_arms)), sigma=1.0)
+    exact, lagging = twins(structure, alpha, slack)
+    for arm in range(n_arms):
+        for _ in range(int(rng.integers(1, 6))):
+            reward = float(rng.random())
+            exact.update(arm, reward)
+            lagging.update(arm, reward)
+    goal = 0.5
+    for place in range(700):
+        if place % 50 == 0:
+            goal = float(rng.random())
+        mean = exact.block[3, 0]
+        # Whatever takes the mean a part of the way to its goal.
+        reward = float(mean + (goal - mean) * exact.counts[0] * 0.05)
+        exact.update(0, reward)
+        lagging.update(0, reward)
+        assert standing(lagging) == standing(exact), f"after reward {place}"

@@ -5,6 +5,8 @@ A run of the simulator, which coasts, has to be the run of a policy that looks a
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from structuredbandits.confidence.corridor import corridor_of
 from structuredbandits.confidence.evidence import Evidence, evidence_of
-from structuredbandits.confidence.memory import Box, box_of
+from structuredbandits.confidence.memory import HEAD_IN, HEAD_OUT, TAIL_IN, TAIL_OUT, Box, box_of
 from structuredbandits.confidence.slack import relax
 from structuredbandits.environments import Environment, Gaussian
 from structuredbandits.policies.algorithm import Algorithm
@@ -138,26 +140,37 @@ def coasting_run(rewards: int) -> Policy:
     return policy
 
 
-def test_every_sum_inside_a_corridor_leaves_the_frame_alone() -> None:
-    """Sums at the very lines, through the formulas of the exact check."""
+@pytest.mark.parametrize("sides", ["all", "outer", "inner", "upper"])
+def test_every_sum_inside_a_corridor_leaves_the_frame_alone(sides: str) -> None:
+    """Sums at the very lines, through the formulas of the exact check, for frames of any width."""
     widths = make_clock(5_000).widths
     long = 0
-    for rewards in (40, 70, 150, 600, 2_500):
+    for rewards, reach in product((70, 150, 600, 2_500), (3e-3, 0.02, 0.2)):
         policy = coasting_run(rewards)
-        evidence, box, t = evidence_of(policy.block), box_of(policy.memory), policy.received
+        evidence, box = places(policy)
+        t, count = policy.received, evidence.counts[BEST]
+        radius = np.sqrt(ALPHA) * widths[t] * evidence.scales[BEST]
+        low, high = evidence.means[BEST] - radius, evidence.means[BEST] + radius
+        frame = {
+            HEAD_OUT: low - reach if sides in ("all", "outer") else -np.inf,
+            HEAD_IN: low + reach if sides in ("all", "inner") else np.inf,
+            TAIL_IN: high - reach if sides in ("all", "inner", "upper") else -np.inf,
+            TAIL_OUT: high + reach if sides in ("all", "outer", "upper") else np.inf,
+        }
+        for side, value in frame.items():
+            box.latest[side] = value
         way = corridor_of(evidence, box, np.sqrt(ALPHA), widths, t, 1_000)
-        _, head_out, head_in, tail_in, tail_out = box.latest.tolist()
         for i in range(1, way.rounds + 1):
-            for total in (
-                np.nextafter(way.low + i * way.low_step, np.inf),
-                np.nextafter(way.high + i * way.high_step, -np.inf),
-            ):
-                count, q = evidence.counts[BEST] + i, np.sqrt(ALPHA) * widths[t + i]
-                mean, radius = total / count, q * (evidence.sigmas[BEST] / np.sqrt(count))
-                assert head_out <= mean - radius < head_in
-                assert tail_in < mean + radius <= tail_out
-        long += way.rounds >= 4
-    assert long >= 3  # otherwise the loop above would show nothing
+            lines = way.low + i * way.low_step, way.high + i * way.high_step
+            for total in (np.nextafter(lines[0], np.inf), np.nextafter(lines[1], -np.inf)):
+                if not np.isfinite(total):
+                    continue
+                mean = total / (count + i)
+                radius = np.sqrt(ALPHA) * widths[t + i] * (2.0 / np.sqrt(count + i))
+                assert frame[HEAD_OUT] <= mean - radius < frame[HEAD_IN]
+                assert frame[TAIL_IN] < mean + radius <= frame[TAIL_OUT]
+        long += way.rounds >= 8
+    assert long >= 5  # otherwise the loop above would show nothing
 
 
 def test_there_is_no_corridor_where_a_decision_is_open() -> None:
