@@ -20,6 +20,8 @@ from tests.service_guarantees.servers import Launcher, Server, wait_until
 #: What the service is told; the default is longer only so that a busy database is not given up.
 PATIENCE = ("--request-seconds", "1")
 BOUND = 20.0
+#: PostgreSQL takes a while to start on a busy machine.
+WAIT = ("--start-seconds", "300")
 
 Breaking = Callable[[], contextlib.AbstractContextManager[None]]
 
@@ -149,32 +151,10 @@ def test_a_server_that_starts_before_its_database_waits_for_it(
     create(first)
     first.stop()
     with gone(own_postgres):
-        server = launch.start("--db", database, "--insecure", *PATIENCE, wait=False)
-        ended_or_waits = lambda: not server.lives() or server.status("/livez", BOUND) == 200  # noqa: E731
-        wait_until(ended_or_waits, 30.0, "a decision to wait or to end")
-        waits = server.lives()
-        if not waits:
-            # An orchestrator starts it again; it must have said why in a sentence.
-            assert "database" in server.text()
-            assert "Traceback" not in server.text()
-    if not waits:
-        server = launch.start("--db", database, "--insecure", *PATIENCE)
+        server = launch.start("--db", database, "--insecure", *PATIENCE, *WAIT, wait=False)
+        wait_until(lambda: "trying again" in server.text(), 30.0, "a word that it waits")
+        assert server.lives()
     server.wait_until_ready()
+    assert "Traceback" not in server.text()
     assert ask(server, EXPERIMENT, "after").status_code == 201
-    server.stop()
-
-
-def test_what_is_not_in_memory_is_answered_in_time_too(
-    launch: Launcher, own_postgres: Postgres
-) -> None:
-    server = launch.start("--db", own_postgres.new_database(), "--insecure", *PATIENCE)
-    create(server)
-    with frozen(own_postgres):
-        for _ in range(2):  # the second finds the first one's question still open
-            assert ask(server, "unknown", "somebody").status_code == 503
-            assert server.status(f"/v1/experiments/{EXPERIMENT}/structures/2", BOUND) == 503
-    wait_until(lambda: server.status("/readyz") == 200, 60.0, "readiness after the recovery")
-    unknown = f"/v1/experiments/{EXPERIMENT}/structures/2"
-    wait_until(lambda: server.status(unknown) == 404, 60.0, "an answer after the recovery")
-    assert ask(server, "unknown", "somebody").status_code == 404
     server.stop()

@@ -81,6 +81,10 @@ def serve(
     public_metrics: Annotated[
         bool, typer.Option("--public-metrics", help="Let /metrics be read without a key.")
     ] = False,
+    start_seconds: Annotated[
+        float,
+        typer.Option(metavar="S", help="How long to wait at the start for a PostgreSQL."),
+    ] = 30.0,
     log_requests: Annotated[
         bool, typer.Option("--log-requests", help="Log every request, not only failures.")
     ] = False,
@@ -105,9 +109,11 @@ def serve(
         raise InvalidInput(f"--queue is {queue}; give at least 1.")
     if not 0.1 <= request_seconds <= 3600.0:
         raise InvalidInput(f"--request-seconds is {request_seconds:g}; give 0.1 to 3600.")
+    if not 0.0 <= start_seconds <= 3600.0:
+        raise InvalidInput(f"--start-seconds is {start_seconds:g}; give 0 to 3600.")
     try:
         from structuredbandits.service.runtime import Service
-        from structuredbandits.service.server import run
+        from structuredbandits.service.server import run, wait_for_database
     except ModuleNotFoundError as missing:
         raise InvalidInput(
             f"serving needs {missing.name}; install it with pip install 'structuredbandits[serve]'."
@@ -121,6 +127,7 @@ def serve(
         public_metrics=public_metrics,
         log_requests=log_requests,
     )
+    wait_for_database(settings.database, start_seconds)
     service = Service(settings)
     if structure is not None:
         _provide(service, structure, policy, experiment, floor)

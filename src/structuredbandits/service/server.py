@@ -17,16 +17,21 @@ from typing import Any
 
 import uvicorn
 from sqlalchemy import func, select
+from sqlalchemy.exc import InterfaceError, OperationalError
 
+from structuredbandits.errors import FileError
 from structuredbandits.service.api import create_app
 from structuredbandits.service.mishaps import kind_of, place_of
 from structuredbandits.service.runtime import Service
-from structuredbandits.service.storage import tables
+from structuredbandits.service.storage import migrate, tables
+from structuredbandits.service.storage.database import database_url
 
 _log = logging.getLogger("structuredbandits.service")
 _PLAIN = frozenset(vars(logging.makeLogRecord({})))
 # Requests that are still under way when the service ends get this long.
 _GRACE_SECONDS = 10
+# Between two attempts to reach a database at the start.
+_LONGEST_PAUSE = 3.0
 
 
 class JsonLines(logging.Formatter):
@@ -86,6 +91,39 @@ class _Server(uvicorn.Server):
         if self.started and self.servers:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             _log.info("listening", extra={"url": f"http://{host}:{port}", "port": port})
+
+
+def wait_for_database(given: str, seconds: float) -> None:
+    """Make the tables; while a PostgreSQL does not answer, say so and try again for so long.
+
+    Raises
+    ------
+    FileError
+        If it has not answered by then.
+    """
+    log_as_json()
+    url = database_url(given)
+    end = time.monotonic() + seconds
+    pause = 0.2
+    while True:
+        try:
+            migrate(url)
+            return
+        except FileError as error:
+            # Only what a database says while it is away: a file that cannot be opened stays so.
+            passing = isinstance(error.__cause__, OperationalError | InterfaceError)
+            left = end - time.monotonic()
+            if url.get_backend_name() == "sqlite" or not passing or left <= 0:
+                raise
+            _log.warning(
+                "the database does not answer yet; trying again",
+                extra={
+                    "database": url.render_as_string(hide_password=True),
+                    "seconds_left": round(left, 1),
+                },
+            )
+            time.sleep(min(pause, left))
+            pause = min(2.0 * pause, _LONGEST_PAUSE)
 
 
 def run(service: Service, host: str, port: int) -> None:
