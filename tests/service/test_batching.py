@@ -113,6 +113,8 @@ def test_closing_finishes_what_waits_and_takes_no_more(made: Callable[..., Group
             await asyncio.sleep(0.001)
         with pytest.raises(Refusal, match="shutting down"):
             await commits.do([ORDER], 60.0)
+        await asyncio.sleep(0.05)
+        assert not closing.done()
         go_on.set()
         await closing
         return await asyncio.gather(first, *waiting)

@@ -67,10 +67,13 @@ def test_a_lock_of_postgresql_tells_nothing(postgresql: str, log: io.StringIO) -
 def test_what_a_database_quotes_is_not_logged(database_url: str, log: io.StringIO) -> None:
     for api in running(settings_for(database_url)):
         api.create()
+        api.create("other")
         decision = api.decide("private-subject")["id"]
+        path, headers = "/v1/experiments/other/decisions", {"Idempotency-Key": "private-key"}
+        api.client.post(path, json={"subject": "private-subject"}, headers=headers)
         with api.service.database.write() as connection:
-            # An index that refuses what the service believes to be possible, and quotes it.
-            connection.execute(text("CREATE UNIQUE INDEX odd ON decisions (experiment)"))
+            # It refuses what the service believes to be possible, and PostgreSQL quotes the key.
+            connection.execute(text("CREATE UNIQUE INDEX odd ON decisions (key)"))
         assert ask(api, decision)[0] == 503
     check(log, "UniqueViolation" if "://" in database_url else "IntegrityError")
 

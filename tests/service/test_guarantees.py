@@ -188,7 +188,7 @@ def test_a_correction_makes_the_state_that_of_the_corrected_log(api: Api) -> Non
             select(tables.audit).where(tables.audit.c.action == "correction")
         )
         assert [row.detail for row in found] == [
-            '{"round":2,"before":0.1,"after":7.5,"reason":"typing"}'
+            '{"round":2,"before":0.1,"after":7.5,"reason":"typing","decided":5}'
         ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
-from structuredbandits.service import decisions
+from structuredbandits.service import sitting
 from structuredbandits.service.decisions import Desk
 from structuredbandits.service.orders import Decide, Expire, Reward
 from structuredbandits.service.runtime import Service
@@ -86,14 +86,14 @@ def test_an_experiment_that_cannot_be_loaded_refuses_only_its_own(api: Api, brok
 
 def stumble_at(monkeypatch: pytest.MonkeyPatch, value: float) -> None:
     """Let one reward meet a mistake of ours."""
-    honest = decisions.take_reward
+    honest = sitting.take_reward
 
     def take(*given: Any) -> Any:
         if given[-1].value == value:
             raise ZeroDivisionError
         return honest(*given)
 
-    monkeypatch.setattr(decisions, "take_reward", take)
+    monkeypatch.setattr(sitting, "take_reward", take)
 
 
 def test_a_mistake_of_ours_in_one_order_is_answered_to_it_alone(

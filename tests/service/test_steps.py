@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from structuredbandits.service import decisions as desk
+from structuredbandits.service import sitting as desk
 from structuredbandits.service.orders import Decide, Reward
 from tests.service.conftest import Api
 

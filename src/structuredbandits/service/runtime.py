@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from structuredbandits.errors import StructuredBanditsError
@@ -138,6 +138,9 @@ class Service:
                 del self._reading[mark]
 
         self._refuse_if_stuck()
+        if limit > self.settings.request_seconds:
+            # Computing may take long; a database that answers nothing may not.
+            await self.read(lambda connection: connection.execute(text("SELECT 1")).close())
         return await self._bounded(self._pool, job, limit)
 
     def _refuse_if_stuck(self) -> None:
