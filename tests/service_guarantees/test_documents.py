@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
+import pytest
 import typer
 import yaml
 
-from structuredbandits.cli.app import app
+from structuredbandits.cli.app import app, run
+from structuredbandits.client import Client
+from tests.service_guarantees.servers import Launcher, Server
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/service.md").read_text(encoding="utf-8")
@@ -76,3 +82,52 @@ def test_the_container_files_use_what_the_command_has() -> None:
         assert set(variables) <= options
         assert "${POSTGRES_PASSWORD:?" in variables["STRUCTUREDBANDITS_DB"]
         assert all(port.startswith("127.0.0.1:") for port in compose["services"][name]["ports"])
+
+
+def commands_of_the_page() -> list[str]:
+    """Every line that the page tells a reader to type into a shell."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return "".join(blocks).replace("\\\n", " ").splitlines()
+
+
+def test_the_commands_of_the_page_run(
+    launch: Launcher,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In the order of the page, in one folder; all but what installs or needs containers."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STRUCTUREDBANDITS_DB", str(tmp_path / "bandits.db"))
+    server, keys, done = None, [], 0
+    for line in commands_of_the_page():
+        words = shlex.split(line, comments=True)
+        if words[0] in ("pip", "export", "docker"):
+            continue
+        if words[0] == "curl":
+            assert server is not None
+            play(server, keys[0])
+            there = line.replace("http://127.0.0.1:8000", server.url)
+            subprocess.run(there, shell=True, check=True, env=os.environ | {"KEY": keys[0]})
+            assert "next-cursor:" in (tmp_path / "head.txt").read_text(encoding="utf-8").lower()
+        elif words[1] == "serve":
+            here = [str(tmp_path / word) if word.endswith(".db") else word for word in words[2:]]
+            server = launch.start(*here)
+        else:
+            given = [keys[-1].split("_")[1] if word == "3f2a9c01d4e5" else word for word in words]
+            assert run(given[1:]) == 0, line
+            told = capsys.readouterr().out
+            keys += re.findall(r"^sb_\S+$", told, re.MULTILINE)
+        done += 1
+    assert server is not None
+    server.stop()
+    assert (len(keys), (tmp_path / "new.db").exists()) == (2, True)
+    assert done >= 8
+
+
+def play(server: Server, key: str) -> None:
+    """Some decisions with rewards, so that there is something to export."""
+    with Client(server.url, key) as client:
+        for number in range(30):
+            decision = client.decide("movielens", f"visitor-{number % 5}")
+            client.reward(decision, 3.0 + number % 2)
