@@ -22,9 +22,11 @@ KEYED = {"Idempotency-Key": "order-1"}
 def use(api: Api) -> dict[str, Any]:
     """Leave something in every table; what was answered."""
     api.create(floor=0.2)
-    decisions = [api.decide(f"visitor {number % 3}") for number in range(9)]
-    for number, decision in enumerate(decisions[:6]):
-        assert api.reward(decision, 3.0 + number % 2).status_code == 200
+    decisions = []
+    for number in range(9):
+        decisions.append(api.decide(f"visitor {number % 3}"))
+        if number < 6:
+            assert api.reward(decisions[-1], 3.0 + number % 2).status_code == 200
     path = f"/v1/decisions/{decisions[0]['id']}/corrections"
     body = {"reward": 1.0, "reason": "typed wrongly"}
     assert api.client.post(path, json=body).status_code == 200
