@@ -39,16 +39,15 @@ def test_a_correction_does_not_change_what_was_plausible_before_it(api: Api) -> 
     api.create()
     decisions = []
     for _ in range(4):
-        decisions.append(api.decide())
+        decisions.append(api.decide(arms=["1"]))
         api.reward(decisions[-1], 2.0)
     before = shown(api)
-    assert len(set(before)) > 1
     correct(api, decisions[0], 50.0)
     assert shown(api) == before == stored(api)
-    api.reward(api.decide(), 2.0)
+    api.reward(api.decide(arms=["1"]), 2.0)
     correct(api, decisions[0], 2.0)
     correct(api, decisions[1], 3.0)
-    api.decide()
+    api.decide(arms=["1"])
     assert shown(api) == stored(api)
     assert stored(api)[4] == 0  # nothing explains a reward of 50
     assert stored(api)[5] > 0
@@ -71,12 +70,11 @@ def test_clocks_of_replicas_do_not_order_the_log(api: Api, monkeypatch: pytest.M
     for behind in (-HOUR, HOUR, 0, -2 * HOUR):
         decision = api.decide()
         monkeypatch.setattr(desk, "now", lambda behind=behind: right() + behind)
-        api.reward(decision, 9.0)
+        api.reward(decision, 50.0)
         monkeypatch.setattr(desk, "now", right)
     api.decide()
     assert shown(api) == stored(api)
-    assert stored(api)[0] == 601
-    assert len(set(stored(api))) > 1
+    assert stored(api) == [601, 0, 0, 0, 0]
 
 
 def test_a_default_that_is_corrected_counts_from_then_on(api: Api) -> None:

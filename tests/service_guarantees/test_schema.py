@@ -25,14 +25,25 @@ CHECKS = (
     "response_schema_conformance,response_headers_conformance"
 )
 
-#: Nothing is left in the folder but this.
+#: Nothing is left in the folder but this. Who is deleted is somebody else, so that the others stay.
 CONFIG = """\
+[generation]
+max-examples = 6
+
+[phases.stateful.generation]
+max-examples = 40
+
 [parameters]
 "path.experiment" = "{experiment}"
 "path.subject" = "somebody"
 "path.decision" = "{decision}"
 "path.arm" = "{arm}"
 "path.version" = 1
+
+[[operations]]
+include-method = "DELETE"
+include-path = "/v1/experiments/{{experiment}}/subjects/{{subject}}"
+parameters = {{ "path.subject" = "somebody-else" }}
 """
 
 
@@ -65,8 +76,6 @@ def test_no_request_that_the_schema_allows_fails(
             "--checks",
             CHECKS,
             *PHASES[kind],
-            "--max-examples",
-            "6",
             "--generation-deterministic",
             "--continue-on-failure",
             "--request-timeout",

@@ -67,7 +67,7 @@ def states(
     >>> second = {"round": 2, "arm": 1, "received": 1, "reward": None, "reward_order": None}
     >>> third = second | {"round": 3}
     >>> corrected = [Change(round=1, before=2.0, after=9.0, decided=2)]
-    >>> [state.sums for _, state in states([first, second, third], corrected, 2)]
+    >>> [list(state.sums) for _, state in states([first, second, third], corrected, 2)]
     [[0.0, 0.0], [2.0, 0.0], [9.0, 0.0]]
     """
     rewards = [row for row in log if row["reward_order"] is not None]
