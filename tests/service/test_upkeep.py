@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
-from structuredbandits.service import upkeep
+from structuredbandits.service import subjects, upkeep
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.storage import tables
 from tests.service.conftest import Api, new_postgresql_database, running, settings_for
@@ -86,6 +86,27 @@ def test_upkeep_that_takes_longer_than_a_request_may_gets_on(
     wait_until(lambda: one_round(api) > 0, what="a portion")
     object.__setattr__(api.service.settings, "request_seconds", 30.0)
     assert api.count("subjects") == 0
+
+
+def test_a_deletion_that_takes_longer_than_a_request_may_is_done(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.create()
+    api.decide("ana")
+    honest = subjects.delete_subjects
+
+    def slow(*given: Any) -> None:
+        time.sleep(0.5)
+        honest(*given)
+
+    monkeypatch.setattr(subjects, "delete_subjects", slow)
+    path = "/v1/experiments/shop/subjects/ana"
+    object.__setattr__(api.service.settings, "request_seconds", 0.1)
+    assert api.client.delete(path).status_code == 503
+    object.__setattr__(api.service.settings, "request_seconds", 30.0)
+    wait_until(lambda: api.client.get(path).status_code == 404, what="the deletion")
+    assert api.count("decisions") == 0
+    assert api.decide("ana")["round"] == 1
 
 
 def test_statements_of_upkeep_may_take_long(postgresql: str) -> None:

@@ -22,7 +22,8 @@ async def one_connection(server: Server, number: int, rounds: int, seen: Counter
         for turn in range(rounds):
             body = json.dumps({"subject": f"c{number}-{turn % 2}"}).encode()
             head = (
-                f"POST /v1/experiments/{EXPERIMENT}/decisions HTTP/1.1\r\nHost: x\r\n"
+                f"POST /v1/experiments/{EXPERIMENT}/decisions HTTP/1.1\r\n"
+                f"Host: 127.0.0.1:{server.port}\r\n"
                 f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
             )
             writer.write(head.encode() + body)

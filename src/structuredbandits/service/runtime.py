@@ -201,14 +201,19 @@ class Service:
 
         Compiling may take longer than anybody waits; later requests find it done.
         """
-        return await self._together(
-            name, lambda: self.read(work, _LOADING_SECONDS), self.settings.request_seconds
-        )
+        return await self.together(name, lambda: self.read(work, _LOADING_SECONDS))
 
-    async def _together(
-        self, name: Hashable, start: Callable[[], Coroutine[Any, Any, _Value]], seconds: float
+    async def together(
+        self,
+        name: Hashable,
+        start: Callable[[], Coroutine[Any, Any, _Value]],
+        seconds: float | None = None,
     ) -> _Value:
-        """What a task returns that is under way already, or begins now, within bounded time."""
+        """What a task returns that is under way already, or begins now, within bounded time.
+
+        Who waits too long is refused, and the task goes on.
+        """
+        limit = seconds or self.settings.request_seconds
         running = self._shared.get(name)
         if running is None:
             running = self._shared[name] = asyncio.ensure_future(start())
@@ -220,11 +225,11 @@ class Service:
 
             running.add_done_callback(done)
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(limit):
                 value: _Value = await asyncio.shield(running)
                 return value
         except TimeoutError:
-            raise unavailable(f"it took longer than {seconds:g} s") from None
+            raise unavailable(f"it took longer than {limit:g} s") from None
 
     async def is_ready(self) -> bool:
         """Whether a write would be done now; one is tried unless one was done just now."""
@@ -234,7 +239,7 @@ class Service:
             return True
         seconds = min(2.0, self.settings.request_seconds)
         try:
-            await self._together(
+            await self.together(
                 "probe", lambda: self.change(self.database.probe, seconds), 2.0 * seconds
             )
         except Refusal:

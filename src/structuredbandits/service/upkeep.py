@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 _AT_ONCE = 200
 _DECISIONS_AT_ONCE = 5_000
 # Nobody waits for upkeep, so it is not given up when it takes longer than a request may.
-_PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 60.0
 _DAY = 86_400 * 1_000_000
 #: A decision whose deadline has passed: when that was, its subject, its round.
 Due = tuple[int, int, int]
@@ -80,7 +80,7 @@ class Upkeep:
             if not due:
                 break
             orders = [Expire(subject, number) for _, subject, number in due]
-            results = await self._service.write(orders, _PATIENCE_SECONDS)
+            results = await self._service.write(orders, PATIENCE_SECONDS)
             done += sum(not isinstance(result, Exception) for result in results)
             last = due[-1]
         return done
@@ -90,7 +90,7 @@ class Upkeep:
         done = 0
         for experiment in await self._service.read(_with_retention):
             while not self._end.is_set():
-                gone = await self._service.change(self._forgetting(experiment), _PATIENCE_SECONDS)
+                gone = await self._service.change(self._forgetting(experiment), PATIENCE_SECONDS)
                 if not gone:
                     break
                 self._service.desk.numbers.forget(set(gone))

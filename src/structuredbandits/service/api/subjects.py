@@ -6,6 +6,7 @@ import secrets
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from sqlalchemy import Connection
 from starlette.responses import Response
 
 from structuredbandits.service import subjects as use
@@ -22,6 +23,7 @@ from structuredbandits.service.api.access import (
 from structuredbandits.service.api.answers import answer, refusals
 from structuredbandits.service.api.experiments import ExperimentPath
 from structuredbandits.service.orders import AddSubject
+from structuredbandits.service.upkeep import PATIENCE_SECONDS
 
 router = APIRouter(
     prefix="/v1/experiments/{experiment}/subjects",
@@ -119,7 +121,15 @@ async def get_steps(
 async def delete_subject(
     experiment: ExperimentPath, subject: SubjectPath, service: ServiceOf, grant: MayAdminister
 ) -> Response:
-    """Delete a subject and all its data."""
-    number = await service.change(lambda c: use.delete_subject(c, experiment, subject, grant.id))
-    service.desk.numbers.forget({number})
+    """Delete a subject and all its data; one that takes long is finished after a 503 too."""
+
+    def forget(connection: Connection) -> int:
+        service.database.be_patient(connection)
+        return use.delete_subject(connection, experiment, subject, grant.id)
+
+    async def work() -> None:
+        number = await service.change(forget, PATIENCE_SECONDS)
+        service.desk.numbers.forget({number})
+
+    await service.together(("delete", experiment, subject), work)
     return Response(status_code=204)
