@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]  # ships no types
 from numba import njit, types
 from numba.extending import intrinsic
 from numba.np.random._constants import (
