@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
@@ -10,7 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
+from structuredbandits.service.api.gate import Gate
 from structuredbandits.service.keys import create_key
+from structuredbandits.service.measures import Measures
 from tests.service.conftest import Api, running, settings_for
 from tests.service.test_experiments import code
 
@@ -115,6 +118,24 @@ def test_the_lab_and_the_metrics_ask_for_a_key(locked: Api, path: str) -> None:
             assert code(single) == (403, "one_experiment_only")
         else:
             assert (deciding.status_code, single.status_code) == (200, 200)
+
+
+@pytest.mark.parametrize("length", [b"9" * 30, b"9" * 5_000, b"-1", b"1e3", "\u0661".encode()])
+def test_a_length_that_is_none_or_too_large_is_refused(length: bytes) -> None:
+    """Some servers hand on what they read in the head, whatever it is."""
+
+    async def unreachable(*_: Any) -> None:
+        raise AssertionError
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "headers": [(b"content-length", length)]}
+    gate = Gate(unreachable, Measures(), 1_000, keyless=False, log_requests=False)
+    asyncio.run(gate(scope, unreachable, send))
+    assert sent[0]["status"] == 413
 
 
 def test_the_metrics_can_be_opened_by_a_setting(sqlite_url: str) -> None:

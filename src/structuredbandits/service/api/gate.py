@@ -99,12 +99,16 @@ class Gate:
         """Why a request is refused by its head."""
         headers = dict(scope["headers"])
         length = headers.get(b"content-length")
-        if length is not None and not (length.isdigit() and int(length) <= self._body_bytes):
+        if length is not None and not self._is_small(length):
             return _too_large(self._body_bytes)
         if self._keyless:
             port = (scope.get("server") or ("", None))[1]
             return refuse_foreign(scope["method"], headers, port or 80)
         return None
+
+    def _is_small(self, length: bytes) -> bool:
+        # Python reads no numbers of thousands of digits, and says so with an error.
+        return length.isdigit() and len(length) < 20 and int(length) <= self._body_bytes
 
     def _limited(self, receive: Receive) -> Receive:
         read = values = 0
