@@ -14,6 +14,7 @@ from sqlalchemy import select, text
 
 from structuredbandits.service import tallies
 from structuredbandits.service.answers import STATES
+from structuredbandits.service.api import events
 from structuredbandits.service.refusals import Refusal
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.storage import tables
@@ -31,6 +32,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tallies, "_SUBJECTS_A_BLOCK", 3)
     monkeypatch.setattr(tallies, "_MOST_CELLS", 8)
     monkeypatch.setattr(tallies, "_TRUSTED", 3_600 * 1_000_000)
+    monkeypatch.setattr(events, "_COUNTING_SECONDS", 60.0)  # a busy machine must not matter
 
 
 def recount(api: Api) -> dict[str, Any]:
@@ -162,6 +164,8 @@ def test_what_nothing_tells_of_is_found_by_counting_again(
         connection.execute(text("UPDATE decisions SET state = 3 WHERE round = 1"))
     assert told(api)["expired"] < 4
     monkeypatch.setattr(tallies, "_TRUSTED", 0)
+    for _ in range(10):  # a busy machine may not count all of it in one look
+        told(api)
     agree(api)
     assert told(api)["expired"] == 4
 

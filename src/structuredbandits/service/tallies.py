@@ -25,8 +25,9 @@ from structuredbandits.service.storage import tables
 BEGIN, VERSION, ARM, STATE, COUNT, LATE, REWARDS, SQUARES, WEIGHTED, WEIGHTS = range(10)
 _DECISIONS_A_BLOCK, _SUBJECTS_A_BLOCK = 10_000, 100_000
 _MOST_CELLS = 1_024
-# A block that seems unchanged is counted again after so long.
+# A block that seems unchanged is counted again after so long, in this part of the time of a look.
 _TRUSTED = 60 * 1_000_000
+_JUST_IN_CASE = 0.2
 # So many settlements are followed one by one; after more, every block counts as changed.
 _FOLLOWED = 10_000
 # Clocks of replicas may differ by so much without a deadline's block being missed.
@@ -88,11 +89,12 @@ class Blocks:
 
     def refresh(self, connection: Connection, end: float) -> None:
         """Count what is new, then what has changed, then what was counted longest ago."""
+        soon = time.monotonic() + _JUST_IN_CASE * (end - time.monotonic())
         self._reached_end = self._advance(connection, end)
         oldest = now() - _TRUSTED
         due = [one for one in self.blocks[:-1] if one.changed or one.counted < oldest]
         for block in sorted(due, key=lambda one: (one.counted > 0, not one.changed, one.counted)):
-            if time.monotonic() > end:
+            if time.monotonic() > (end if block.changed or not block.counted else soon):
                 return
             self._recount(connection, block)
 
