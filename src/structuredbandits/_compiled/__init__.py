@@ -10,6 +10,7 @@ from structuredbandits._compiled.ownership import unowned
 from structuredbandits._compiled.pcg64 import (
     Stream,
     first_words,
+    keep_stream,
     next_normal,
     next_uniform,
     open_stream,
@@ -23,6 +24,7 @@ __all__ = [
     "cache_folder",
     "first_words",
     "inline",
+    "keep_stream",
     "kernel",
     "kernel_digest",
     "new_generator",

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from structuredbandits.errors import InvalidStructure
+
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
 
+
+# A θ carries the number of positions that exclude it, two an arm, as 16 bits.
+_MOST_ARMS = 16_383
 
 #: In place of the one optimal arm of a θ that has several.
 SEVERAL = 65535
@@ -53,6 +58,11 @@ def box_tables(structure: Structure) -> BoxTables:
     >>> tables.values.shape, tables.optimal_arms.tolist()
     ((1, 2, 4), [0, 1])
     """
+    if structure.n_arms > _MOST_ARMS:
+        raise InvalidStructure(
+            f"the structure has {structure.n_arms:,} arms, and a confidence set can keep "
+            f"{_MOST_ARMS:,}; leave out arms, or use a classical policy."
+        )
     bounds = gains(structure)
     by_arm = np.ascontiguousarray(np.swapaxes(bounds, 1, 2))
     orders = np.argsort(by_arm, axis=2, kind="stable")

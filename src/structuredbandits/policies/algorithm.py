@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 
 def is_number(value: object) -> bool:
     """Whether a parameter is a finite number."""
-    usable = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return usable and math.isfinite(value)  # type: ignore[arg-type]  # a number, as checked
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold
+        return False
 
 
 def require_positive(algorithm: str, **values: float) -> None:
@@ -146,7 +150,7 @@ class Algorithm:
 
 def plain(value: Any) -> Any:
     """A parameter without NumPy around it, so that it prints as it is typed."""
-    return float(value) if isinstance(value, float) else value
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def join_settings(settings: Mapping[str, Any]) -> str:

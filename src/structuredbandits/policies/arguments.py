@@ -52,9 +52,10 @@ def read_horizon(horizon: int | None) -> int:
     if horizon is None:
         return 0
     whole = isinstance(horizon, (int, np.integer)) and not isinstance(horizon, bool)
-    if not whole or horizon < 1:
+    if not whole or not 1 <= horizon <= MOST_ROUNDS:
         raise InvalidInput(
-            f"the horizon is {horizon!r}; give a whole number of at least 1 round, or None."
+            f"the horizon is {horizon!r}; give a whole number of rounds, from 1 to "
+            f"{MOST_ROUNDS:,}, or None."
         )
     return int(horizon)
 

@@ -124,8 +124,11 @@ def probabilities_many(
     >>> probabilities_many("ucb-c", structure, counts=[[1, 0], [0, 0]], sums=[[1.0, 0], [0, 0]])
     array([[1. , 0. ], [0.5, 0.5]])
     """
-    shares = Shares(make_algorithm(policy), structure, horizon)
+    algorithm = make_algorithm(policy)
+    shares = Shares(algorithm, structure, horizon)
     blocks = _blocks(structure, counts, sums, squares, pending)
+    if algorithm.needs_unit_rewards:
+        _check_unit_sums(algorithm, structure.sign * blocks[:, 1], blocks[:, 0])
     decided = (blocks[:, 0] + blocks[:, 5]).sum(axis=1).astype(np.int64)
     return shares.of(blocks, decided, allowed_arms(structure, arms))
 

@@ -147,7 +147,7 @@ class Policy:
     def _reward(self, reward: float) -> float:
         try:
             value = float(reward)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             value = math.nan
         if not abs(value) <= LARGEST_REWARD:  # NaN is not, either
             if math.isfinite(value):

@@ -217,7 +217,13 @@ def _read_settings(policy: str, text: str) -> dict[str, Any]:
                 "ucb-c(alpha=2)."
             ) from None
         if isinstance(settings[key], int) and not isinstance(settings[key], bool):
-            settings[key] = float(settings[key])
+            try:
+                settings[key] = float(settings[key])
+            except OverflowError:
+                raise InvalidPolicy(
+                    f"{key} in policy {policy[:40]!r} is larger than any number a computer reckons "
+                    "with; give a smaller one."
+                ) from None
     return settings
 
 

@@ -261,9 +261,10 @@ def check_grid(
     structure: Structure, algorithms: list[Algorithm], thetas: list[Any], horizon: int
 ) -> None:
     """Warn if no grid point is near enough to an off-grid θ for the horizon's smallest radius."""
+    inside = [getattr(algorithm, "algorithm", algorithm) for algorithm in algorithms]  # of a floor
     alphas = [
         algorithm.alpha
-        for algorithm in algorithms
+        for algorithm in inside
         if not algorithm.classical and hasattr(algorithm, "alpha")
     ]
     if not (structure.parameters.continuous and structure.exact and alphas):

@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structuredbandits._compiled import Stream, borrow, inline, kernel, open_stream, unowned
+from structuredbandits._compiled import (
+    Stream,
+    borrow,
+    inline,
+    keep_stream,
+    kernel,
+    open_stream,
+    unowned,
+)
 from structuredbandits.confidence.corridor import Corridor
 from structuredbandits.confidence.evidence import Evidence, evidence_of, record, summarise
 from structuredbandits.confidence.memory import Memory
@@ -29,14 +37,22 @@ class Clock(NamedTuple):
     widths: np.ndarray  # sqrt(2 log(max(t, 2)))
 
 
-@kernel
 def make_clock(horizon: int) -> Clock:
-    """Tables up to the horizon, with the logarithm that compiled policies use."""
-    logs, widths = np.empty(horizon + 1), np.empty(horizon + 1)
-    for t in range(horizon + 1):
+    """Tables up to the horizon, with the logarithm that compiled policies use.
+
+    The tuple is made here and not in compiled code, which would end the process if Ctrl-C came
+    while it fills a long table.
+    """
+    clock = Clock(np.empty(horizon + 1), np.empty(horizon + 1))
+    _fill_clock(clock.logs, clock.widths)
+    return clock
+
+
+@kernel
+def _fill_clock(logs: np.ndarray, widths: np.ndarray) -> None:
+    for t in range(logs.size):
         logs[t] = math.log(max(t, 2))
         widths[t] = math.sqrt(2.0 * logs[t])
-    return Clock(logs, widths)
 
 
 class Record(NamedTuple):
@@ -92,8 +108,13 @@ def play(
     kept: Record,
     addresses: np.ndarray,
     noise_words: np.ndarray,
+    progress: np.ndarray,
+    most: int,
 ) -> None:
-    """One run to the last checkpoint, from empty evidence."""
+    """A run from where ``progress`` says for at most so many rounds, or to the last checkpoint.
+
+    ``progress``: (2,), rounds done and checkpoints passed; zeros begin a run from empty evidence.
+    """
     agent, memory, block, draws = (
         unowned(agent),
         unowned(memory),
@@ -106,12 +127,15 @@ def play(
     all_arms = np.arange(block.shape[1])
     allowed = unowned(all_arms)
     horizon = kept.checkpoints[kept.checkpoints.size - 1]
-    moment = Moment(0, 0, clock.logs[0], clock.widths[0], horizon)
-    restore(agent, memory, evidence, moment)
-    relax(agent, memory)
-    t, place = 0, 0
-    while t < horizon:
-        way = corridor(agent, memory, evidence, clock.widths, t, kept.checkpoints[place] - t)
+    t, place = progress[0], progress[1]
+    end = min(horizon, t + most)
+    moment = Moment(t, t, clock.logs[t], clock.widths[t], horizon)
+    if t == 0:
+        restore(agent, memory, evidence, moment)
+        relax(agent, memory)
+    while t < end:
+        ahead = min(kept.checkpoints[place], end) - t
+        way = corridor(agent, memory, evidence, clock.widths, t, ahead)
         if way.rounds > 0:
             arm = way.arm
             rounds, noise = _coast(way, evidence, rewards_of(draws, arm), sign, noise)
@@ -126,4 +150,6 @@ def play(
         if t == kept.checkpoints[place]:
             _note(kept, place, evidence.counts, evidence.sums)
             place += 1
+    progress[0], progress[1] = t, place
+    keep_stream(noise, noise_words)
     all_arms[0] = 0  # the array must live until here: ``allowed`` does not own it

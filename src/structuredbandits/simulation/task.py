@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -18,6 +19,9 @@ from structuredbandits.simulation.draws import NormalDraws, TableDraws
 from structuredbandits.simulation.kernel import Clock, Record, make_clock, play
 from structuredbandits.simulation.streams import noise_sequence, policy_sequence
 from structuredbandits.structure import Structure
+
+# Rounds of the first portion of a run. Portions grow until they take this long.
+_FIRST_PORTION, _PORTION_SECONDS = 4_096, 0.2
 
 
 class Outcome(NamedTuple):
@@ -66,23 +70,16 @@ class Task:
         clock = clock_to(horizon)
         rounds = np.array(self.checkpoints, dtype=np.int64)
         play_run, label = play.variant(agent), self.algorithm.label
+        most = _FIRST_PORTION
         for place in range(self.n_runs):
             run = self.first_run + place
             own = new_generator(policy_sequence(self.seed, run, label, self.theta))
             block = new_block(self.structure.sigma)
             memory.integers[...] = 0
             kept = Record(rounds, gaps, outcome.regret[place], outcome.reward[place])
-            play_run(
-                agent,
-                memory,
-                block,
-                draws,
-                self.structure.sign,
-                clock,
-                kept,
-                addresses_of(own),
-                first_words(noise_sequence(self.seed, run)),
-            )
+            parts = (agent, memory, block, draws, self.structure.sign, clock, kept)
+            random = addresses_of(own), first_words(noise_sequence(self.seed, run))
+            most = _play(play_run, (*parts, *random), horizon, most)
             outcome.pulls[place] = block[0]
             outcome.empty_rounds[place] = count_empty_rounds(memory)
 
@@ -122,7 +119,21 @@ def draws_of(environment: Environment, theta: object) -> NormalDraws | TableDraw
     )
 
 
+def _play(play_run: Any, parts: tuple[Any, ...], horizon: int, most: int) -> int:
+    """A whole run in portions of ``most`` rounds; returns how many to take the next time.
+
+    Python hears of Ctrl-C only between two calls of compiled code.
+    """
+    progress = np.zeros(2, dtype=np.int64)
+    while progress[0] < horizon:
+        start = time.perf_counter()
+        play_run(*parts, progress, most)
+        if most < horizon and time.perf_counter() - start < _PORTION_SECONDS:
+            most *= 2
+    return most
+
+
 @lru_cache(maxsize=4)
 def clock_to(horizon: int) -> Clock:
     """The clock's tables, shared by all runs of a horizon."""
-    return make_clock(horizon)  # type: ignore[no-any-return]  # compiled
+    return make_clock(horizon)
