@@ -82,6 +82,10 @@ def problems() -> dict[str, tuple[list[str], str]]:
             ["setup", "--out", "text.structure/in"],
             "nothing can be written to 'text.structure/in' (Not a directory); choose another",
         ),
+        "out is empty": (
+            ["setup", "--out", ""],
+            "'--out': the name of the folder is empty; give one such as results",
+        ),
         "option": (
             ["setup", "--polices", "ucb"],
             f"--polices (Possible options: --policies) {HELP}",
@@ -166,3 +170,19 @@ def test_a_mistake_of_ours_is_not_hidden(
     monkeypatch.setattr(simulation, "simulate", mistaken)
     with pytest.raises(ZeroDivisionError):
         call("simulate", "setup")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["analyze", "setup"], ["reproduce", "figure-1"], ["sweep", "text.structure"]],
+    ids=["analyze", "reproduce", "sweep"],
+)
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_folder_without_a_name_is_refused_everywhere(
+    call: Callable[..., Ended], rubbish: Path, arguments: list[str], name: str
+) -> None:
+    before = sorted(rubbish.rglob("*"))
+    ended = call(*arguments, "--out", name)
+    assert (ended.code, ended.out) == (2, "")
+    assert "'--out': the name of the folder is empty; give one" in ended.err
+    assert sorted(rubbish.rglob("*")) == before

@@ -270,3 +270,10 @@ class TestRatings:
         }
         with pytest.raises(InvalidStructure, match=message):
             Ratings(**{**good, **change})
+
+
+@pytest.mark.parametrize("make", [Gaussian, Bernoulli])
+@pytest.mark.parametrize("wrong", ["three-arms", None, SHARES.means])
+def test_only_a_structure_has_true_means(make: Any, wrong: object) -> None:
+    with pytest.raises(InvalidInput, match="is no structure; give one, such as"):
+        make(wrong)

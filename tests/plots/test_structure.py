@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from structuredbandits.errors import InvalidInput
+from structuredbandits.errors import FileError, InvalidInput
 from structuredbandits.plots import colour_of, look_of, save, structure_plot, style
 from structuredbandits.problems import load_structure
 from structuredbandits.structure import Box, Finite, Structure
@@ -200,3 +200,35 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute"):
         plots.nothing_like_this  # noqa: B018
     assert "structure_plot" in dir(plots)
+
+
+@pytest.mark.parametrize("path", ["missing/x.png", "file/x.svg"])
+def test_a_place_where_nothing_can_be_written_is_a_file_error(path: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    target = tmp_path / path
+    with pytest.raises(FileError) as caught:
+        save(structure_plot(load_structure("three-arms")), target)
+    assert str(caught.value).startswith(f"{target} cannot be written: ")
+    assert str(caught.value).endswith("; choose a folder that exists.")
+
+
+@pytest.mark.parametrize("path", [5, None, "a\0b.png"])
+def test_what_is_no_path_is_refused(path: object) -> None:
+    with pytest.raises(InvalidInput, match=r"is no name of a file; give one that ends in \.png"):
+        save(structure_plot(load_structure("three-arms")), path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("arms", [3, 40])
+@pytest.mark.parametrize("members", [3, 60])
+def test_long_names_leave_room_for_the_picture(members: int, arms: int) -> None:
+    """Matplotlib warns where they do not, and a warning is an error here."""
+    long = "a label that goes on and on until nothing else has any room, number"
+    structure = Structure.from_table(
+        np.random.default_rng(5).random((members, arms)),
+        Finite([f"{i} {long} {i}" for i in range(members)]),
+        arms=[f"{k} {long} {k}" for k in range(arms)],
+        sigma=1,
+    )
+    assert "<svg" in structure._repr_html_()
+    labels = structure_plot(structure).axes[0].get_xticklabels()
+    assert [label.get_text()[:10] for label in labels[:1]] == ["0 a label "]

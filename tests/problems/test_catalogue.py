@@ -3,6 +3,7 @@
 import pickle
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -346,3 +347,22 @@ class TestProblem:
         for horizon in (0, -1, 2.5, True, None):
             with pytest.raises(InvalidInput, match="is not a number of rounds"):
                 self.problem(horizon=horizon)
+
+
+@pytest.mark.parametrize("thetas", [0.5, "0.5", None])
+def test_a_problem_needs_a_list_of_theta(thetas: Any) -> None:
+    structure = load_structure("three-arms")
+    with pytest.raises(InvalidInput, match=r"thetas = .* is no list; give a tuple of θ"):
+        Problem("x", structure, Gaussian(structure), thetas, 10, "d", "t")
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("", "is neither a file nor an embedded name"), ("a" * 5000, "File name too long; give a")],
+    ids=["empty", "long"],
+)
+def test_a_name_that_no_file_can_have(name: str, part: str) -> None:
+    with pytest.raises(FileError) as caught:
+        load_structure(name)
+    assert part in str(caught.value)
+    assert len(str(caught.value)) < 300

@@ -1,5 +1,6 @@
 """Sound cells: the bounds of a cell hold for every θ in it, and no θ is in no cell."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -167,3 +168,39 @@ def test_a_finite_set_has_no_cells() -> None:
         Structure.from_table([[1, 2]], sigma=1, lipschitz=1)
     with pytest.raises(InvalidStructure, match="sound cells need a continuous Θ"):
         Structure.linear([[1], [2]], Finite([1.0, 2.0]), sigma=1, sound=True)
+
+
+class TestAConstantThatTheTableContradicts:
+    def test_on_an_interval(self) -> None:
+        def make(constant: float) -> Structure:
+            return Structure.from_functions(
+                {"slow": lambda x: 15 - 0 * x, "fast": lambda x: 5 * x},
+                Interval(0, 6, points=7),
+                sigma=1,
+                lipschitz=[0, constant],
+            )
+
+        with pytest.raises(InvalidStructure) as caught:
+            make(4.99)
+        text = str(caught.value)
+        assert "lipschitz = 4.99 for arm 'fast' is too small" in text
+        assert "changes by 5 between θ = 0 and θ = 1; give at least 5." in text
+        assert not make(5.0).exact
+
+    def test_at_one_step_of_an_uneven_grid(self) -> None:
+        grid = Interval(0, 4, points=3, include=[3])
+        means = [[0, 0], [0, 1], [0, 1], [0.6, 1]]
+        with pytest.raises(InvalidStructure, match=r"between θ = 3 and θ = 4; give at least 0\.6"):
+            Structure.from_table(means, grid, sigma=1, lipschitz=0.5)
+        with pytest.raises(InvalidStructure, match=r"'2'.* between θ = 0 and θ = 2"):
+            Structure.from_table(means, grid, sigma=1, lipschitz=[0.6, 0.4])
+        Structure.from_table(means, grid, sigma=1, lipschitz=[0.6, 0.5])
+
+    @pytest.mark.parametrize("sign", [1, -1])
+    def test_along_a_diagonal(self, sign: int) -> None:
+        """Along each side x ± y changes by 1 a step; along one diagonal by the root of 2."""
+        box = Box([(0, 2), (0, 3)], points=[3, 4])
+        arms = {"sum": lambda p: p[:, 0] + sign * p[:, 1], "none": lambda p: 0 * p[:, 0]}
+        with pytest.raises(InvalidStructure, match=r"arm 'sum'.* give at least 1\.41421"):
+            Structure.from_functions(arms, box, sigma=1, lipschitz=1.4)
+        Structure.from_functions(arms, box, sigma=1, lipschitz=math.sqrt(2))

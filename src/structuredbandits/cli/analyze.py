@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from structuredbandits.cli.examples import examples
-from structuredbandits.cli.simulate import whole_number
+from structuredbandits.cli.simulate import folder_name, whole_number
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -74,6 +74,7 @@ def analyze(
         Path | None,
         typer.Option(
             metavar="DIR",
+            parser=folder_name,
             show_default=False,
             help=f"Write two pictures, {REGIONS} and {COUNTS}, and a table (CSV) to this folder.",
         ),

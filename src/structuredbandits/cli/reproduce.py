@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from structuredbandits.cli.examples import examples
-from structuredbandits.cli.simulate import whole_number
+from structuredbandits.cli.simulate import folder_name, whole_number
 
 _COMMAND = "structuredbandits reproduce"
 REPRODUCE_EXAMPLES = examples(
@@ -44,7 +44,9 @@ def reproduce(
     ] = 0,
     out: Annotated[
         Path,
-        typer.Option(metavar="DIR", help="Where pictures, tables and the report go."),
+        typer.Option(
+            metavar="DIR", parser=folder_name, help="Where pictures, tables and the report go."
+        ),
     ] = Path("reproduced"),
     n_jobs: Annotated[
         int,

@@ -30,6 +30,13 @@ def whole_number(text: str | int) -> int:
     raise typer.BadParameter(f"{text!r} is not a whole number, such as 100.")
 
 
+def folder_name(text: str | Path) -> Path:
+    """Read the name of a folder; an empty one, such as an unset variable leaves, is none."""
+    if not str(text).strip():
+        raise typer.BadParameter("the name of the folder is empty; give one such as results.")
+    return Path(text)
+
+
 _COMMAND = "structuredbandits simulate"
 EXAMPLES = examples(
     f"{_COMMAND} three-arms",
@@ -88,6 +95,7 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="DIR",
+            parser=folder_name,
             show_default=False,
             help="Also write a picture, two tables (CSV) and all runs (Parquet) to this folder.",
         ),

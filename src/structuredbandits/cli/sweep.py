@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from structuredbandits.cli.examples import examples
-from structuredbandits.cli.simulate import whole_number
+from structuredbandits.cli.simulate import folder_name, whole_number
 
 if TYPE_CHECKING:
     from structuredbandits.simulation.sweeps import SweepResults
@@ -37,6 +37,7 @@ def sweep(
         Path | None,
         typer.Option(
             metavar="DIR",
+            parser=folder_name,
             show_default="the file's name without .toml",
             help="Where the results are kept; give it again to continue.",
         ),

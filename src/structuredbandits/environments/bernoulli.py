@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structuredbandits.environments.means import check_structure
 from structuredbandits.environments.streams import RewardStream, TableLaw
 from structuredbandits.errors import InvalidStructure
 from structuredbandits.structure.checks import one_an_arm
@@ -45,6 +46,7 @@ class Bernoulli:
     prize: float | Sequence[float] = 1.0
 
     def __post_init__(self) -> None:
+        check_structure(self.structure)
         prizes = one_an_arm(self.prize, self.structure.arms, "prize", least=0.0)
         if (prizes == 0).any():
             raise InvalidStructure("a prize is 0, so its arm never pays; give a positive number.")

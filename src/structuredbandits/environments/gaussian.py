@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structuredbandits.environments.means import check_structure
 from structuredbandits.environments.streams import NormalLaw, RewardStream
 from structuredbandits.structure.checks import one_an_arm
 from structuredbandits.structure.parameters import Parameters
@@ -42,6 +43,7 @@ class Gaussian:
     sigma: float | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
+        check_structure(self.structure)
         if self.sigma is not None:
             scale = one_an_arm(self.sigma, self.structure.arms, "sigma", least=0.0)
             # As plain numbers, so that environments can be compared and hashed.

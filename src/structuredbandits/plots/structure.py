@@ -20,6 +20,8 @@ from structuredbandits.plots import style
 from structuredbandits.structure import Box, Structure
 from structuredbandits.structure.theta import FloatArray
 
+# The longest name at an axis, in characters.
+_LONGEST_TICK = 24
 # Up to so many labelled θ and arms bars are readable; beyond, a heat map is.
 _MOST_BARS = 6, 8
 _MOST_TICKS = 24
@@ -201,9 +203,9 @@ def _draw_bars(axes: Axes, structure: Structure) -> None:
             color=style.arm_look(k).colour,
             yerr=None if structure.exact else half,
             capsize=2,
-            label=arm,
+            label=_tick(arm),
         )
-    axes.set_xticks(places, [structure.label(i) for i in range(number)])
+    axes.set_xticks(places, [_tick(structure.label(i)) for i in range(number)])
     axes.axhline(0, color=style.INK, linewidth=0.8)
     axes.set_ylabel(reward_name(structure))
     axes.legend(
@@ -219,7 +221,7 @@ def draw_heat(axes: Axes, structure: Structure) -> None:
     best = (structure.sign * structure.means).argmax(axis=1)
     places = np.arange(structure.n_parameters) + 0.5
     axes.plot(places, best + 0.5, "o", color="white", markeredgecolor="black", markersize=4.2)
-    axes.set_yticks(np.arange(structure.n_arms) + 0.5, structure.arms)
+    axes.set_yticks(np.arange(structure.n_arms) + 0.5, list(map(_tick, structure.arms)))
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
     theta_ticks(axes, structure)
@@ -250,10 +252,16 @@ def theta_ticks(axes: Axes, structure: Structure, separators: str = "white") -> 
         return
     step = -(-number // _MOST_TICKS)
     shown = range(0, number, step)
-    axes.set_xticks([i + 0.5 for i in shown], [structure.label(i) for i in shown])
-    if max(len(structure.label(i)) for i in shown) * len(shown) > 80:
+    names = [_tick(structure.label(i)) for i in shown]
+    axes.set_xticks([i + 0.5 for i in shown], names)
+    if max(map(len, names)) * len(shown) > 80:
         axes.tick_params(axis="x", rotation=90)
     axes.set_xlabel("θ")
+
+
+def _tick(name: str) -> str:
+    """A name as it stands at an axis: shortened, since long ones leave no room for the picture."""
+    return name if len(name) <= _LONGEST_TICK else name[: _LONGEST_TICK - 1] + "…"
 
 
 def _draw_map(axes: Axes, structure: Structure) -> None:
@@ -368,7 +376,7 @@ def _draw_shares(axes: Axes, structure: Structure) -> None:
     for place, share in zip(places.tolist(), shares.tolist(), strict=True):
         text = f" {100 * share:.0f} %"
         axes.text(100 * share, place, text, va="center", fontsize=style.TICK_SIZE)
-    axes.set_yticks(places, structure.arms)
+    axes.set_yticks(places, list(map(_tick, structure.arms)))
     axes.invert_yaxis()
     axes.margins(x=0.12)
     axes.set_xlabel(f"% of {structure.n_parameters:,} θ in which the arm is the best")

@@ -22,7 +22,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from structuredbandits.errors import InvalidInput
+from structuredbandits.errors import FileError, InvalidInput
 
 Line = str | tuple[float, tuple[float, ...]]
 
@@ -334,16 +334,26 @@ def save(drawn: Figure, path: str | PathLike[str]) -> Path:
     path
         Its ending chooses the format: .png, .svg or .pdf.
     """
+    if not isinstance(path, str | PathLike) or "\0" in str(path):
+        raise InvalidInput(
+            f"{path!r} is no name of a file; give one that ends in .png, .svg or .pdf."
+        )
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in _FORMATS:
         raise InvalidInput(f"{target.name!r} is no picture; end its name in .png, .svg or .pdf.")
     with _saving, matplotlib.rc_context({"svg.hashsalt": "structuredbandits"}):
-        drawn.savefig(
-            target,
-            format=ending[1:],
-            dpi=_DOTS_PER_INCH,
-            metadata=_FORMATS[ending],
-            facecolor="white",
-        )
+        try:
+            drawn.savefig(
+                target,
+                format=ending[1:],
+                dpi=_DOTS_PER_INCH,
+                metadata=_FORMATS[ending],
+                facecolor="white",
+            )
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise FileError(
+                f"{target} cannot be written: {reason}; choose a folder that exists."
+            ) from error
     return target

@@ -19,6 +19,7 @@ from structuredbandits.problems.movielens import movielens
 from structuredbandits.problems.pricing import pricing
 from structuredbandits.problems.problem import Problem
 from structuredbandits.structure import Structure, read_structure
+from structuredbandits.structure.theta import brief
 
 _BUILDERS: dict[str, Callable[..., Problem]] = {
     "setup": partial(curve, "setup"),
@@ -117,12 +118,21 @@ def load_structure(source: str | PathLike[str], /, **options: Any) -> Structure:
     if not isinstance(source, str | PathLike):
         raise InvalidInput(f"{source!r} is no structure; give an embedded name or a file.")
     path = Path(source)
-    if not path.exists():
+    if not str(source).strip() or not _exists(path):
         raise FileError(
-            f"{str(source)!r} is neither a file nor an embedded name; "
-            f"{suggestion(source, _BUILDERS)}"
+            f"{brief(str(source))} is neither a file nor an embedded name; "
+            f"{suggestion(brief(str(source)), _BUILDERS)}"
         )
     return read_structure(path)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:  # such as a name that is too long for any file
+        raise FileError(
+            f"{brief(str(path))} cannot be read: {error.strerror}; give a shorter name."
+        ) from error
 
 
 def describe_problems() -> list[ProblemRow]:

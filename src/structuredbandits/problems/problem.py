@@ -5,12 +5,14 @@ This module knows how the three belong together. It must not know policies or si
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from structuredbandits.environments import Environment
 from structuredbandits.errors import InvalidInput
 from structuredbandits.structure import Structure, Theta
 from structuredbandits.structure.parameters import show_theta
+from structuredbandits.structure.theta import brief
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,10 @@ class Problem:
             raise InvalidInput(
                 f"horizon = {self.horizon!r} is not a number of rounds; give a whole number from 1 "
                 "on."
+            )
+        if isinstance(self.thetas, str) or not isinstance(self.thetas, Iterable):
+            raise InvalidInput(
+                f"thetas = {brief(self.thetas)} is no list; give a tuple of θ, such as (0.5, 1.5)."
             )
         object.__setattr__(self, "thetas", tuple(self.thetas))
         for theta in self.thetas:

@@ -6,6 +6,8 @@ lost between grid points. This module knows geometry and functions; it must not 
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from structuredbandits.errors import InvalidStructure
@@ -15,6 +17,8 @@ from structuredbandits.structure.theta import FloatArray, Parameters
 
 # Room for the rounding of a few additions and multiplications, relative to the numbers added.
 _ROUNDING = 8 * np.finfo(float).eps
+# Functions round as well, more than we do; a constant that is wrong is wrong by more than this.
+_SAME_CHANGE = 1e-9
 
 
 def cell_ends(parameters: Parameters) -> tuple[FloatArray, FloatArray]:
@@ -65,6 +69,38 @@ def lipschitz_bounds(
     change = farthest[:, np.newaxis] * constants
     change = change + _ROUNDING * (np.abs(means) + change) * (constants > 0)
     return means - change, means + change
+
+
+def check_lipschitz(
+    means: FloatArray, parameters: Parameters, arms: tuple[str, ...], constants: FloatArray
+) -> None:
+    """Refuse a constant that two neighbouring grid points contradict, naming arm and θ."""
+    sides = tuple(len(axis) for axis in parameters.axes)
+    places = np.arange(len(parameters)).reshape(sides)
+    points = np.asarray(parameters.points)
+    # Each step and its opposite are one pair; diagonals see what no single side shows.
+    steps = [s for s in product((-1, 0, 1), repeat=len(sides)) if s > (0,) * len(sides)]
+    for step in steps:
+        here = places[
+            tuple(slice(max(-s, 0), n - max(s, 0)) for s, n in zip(step, sides, strict=True))
+        ]
+        there = places[
+            tuple(slice(max(s, 0), n - max(-s, 0)) for s, n in zip(step, sides, strict=True))
+        ]
+        i, j = here.ravel(), there.ravel()
+        distance = np.linalg.norm(points[j] - points[i], axis=1)[:, np.newaxis]
+        change = np.abs(means[j] - means[i])
+        room = _SAME_CHANGE * (np.abs(means[i]) + np.abs(means[j]))
+        most = constants * distance * (1 + _SAME_CHANGE) + room + np.finfo(float).tiny
+        wrong = change > most
+        if wrong.any():
+            row, k = map(int, np.argwhere(wrong)[0])
+            raise InvalidStructure(
+                f"lipschitz = {constants[k]:g} for arm {arms[k]!r} is too small, since its mean "
+                f"changes by {change[row, k]:g} between θ = {parameters.label(int(i[row]))} and "
+                f"θ = {parameters.label(int(j[row]))}; give at least "
+                f"{change[row, k] / distance[row, 0]:.6g}."
+            )
 
 
 def piecewise_bounds(

@@ -5,13 +5,13 @@ This module knows shapes and ranges. It must not know where the numbers come fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structuredbandits.errors import InvalidStructure
-from structuredbandits.structure.theta import FloatArray, Parameters, read_only
+from structuredbandits.errors import InvalidParameter, InvalidStructure
+from structuredbandits.structure.theta import FloatArray, Parameters, brief, read_only
 
 #: The largest mean or σ: sums of squares of any number of rewards of this size stay finite.
 LARGEST = 1e100
@@ -21,13 +21,38 @@ def as_floats(values: ArrayLike, what: str) -> FloatArray:
     """Return a read-only copy as float64 in C order; -0.0 becomes 0.0."""
     try:
         array = np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidStructure(
-            f"{what} cannot be read as numbers; give an array of floats."
+            f"{what} cannot be read as numbers ({brief(values)}); give an array of floats."
         ) from None
     # Equal structures must have equal bytes, and -0.0 == 0.0.
     array += 0.0
     return read_only(array)
+
+
+def a_mapping(values: object, what: str) -> None:
+    """Refuse what is not a mapping from arm names."""
+    if not isinstance(values, Mapping):
+        raise InvalidStructure(
+            f"{what} = {brief(values)} does not name its arms; give a mapping such as "
+            "{'a': ..., 'b': ...}."
+        )
+
+
+def a_parameter_set(parameters: object) -> None:
+    """Refuse what is not a set Θ."""
+    if not isinstance(parameters, Parameters):
+        raise InvalidParameter(
+            f"parameters = {brief(parameters)} is no set of θ; give Finite(...), Interval(...) or "
+            "Box(...)."
+        )
+
+
+def a_name(name: object) -> str | None:
+    """Return the name of a structure, or None."""
+    if name is not None and not isinstance(name, str):
+        raise InvalidStructure(f"name = {brief(name)} is no text; give a text, or leave it out.")
+    return name
 
 
 def as_table(values: ArrayLike, what: str) -> FloatArray:
@@ -44,6 +69,8 @@ def arm_names(arms: Iterable[object] | None, number: int) -> tuple[str, ...]:
     """Return checked names, by default "1", "2" and so on."""
     if isinstance(arms, str):
         raise InvalidStructure(f"arms = {arms!r} is one text; give a list of names.")
+    if arms is not None and not isinstance(arms, Iterable):
+        raise InvalidStructure(f"arms = {brief(arms)} is no list; give a list of names.")
     names = tuple(str(k + 1) for k in range(number)) if arms is None else tuple(map(str, arms))
     if len(names) != number:
         raise InvalidStructure(
@@ -61,7 +88,13 @@ def arm_names(arms: Iterable[object] | None, number: int) -> tuple[str, ...]:
     return names
 
 
-def one_an_arm(values: ArrayLike, arms: tuple[str, ...], what: str, least: float) -> FloatArray:
+def one_an_arm(
+    values: ArrayLike,
+    arms: tuple[str, ...],
+    what: str,
+    least: float,
+    wanted: str = "a finite number that is not negative",
+) -> FloatArray:
     """Return (arms,) from one number or one an arm, each finite and at least `least`.
 
     Numbers equal to `least` are allowed; `positive_sigma` asks for more.
@@ -75,9 +108,7 @@ def one_an_arm(values: ArrayLike, arms: tuple[str, ...], what: str, least: float
     full = np.array(np.broadcast_to(given, (len(arms),)))
     for arm, value in zip(arms, full.tolist(), strict=True):
         if not np.isfinite(value) or value < least:
-            raise InvalidStructure(
-                f"{what} = {value:g} for arm {arm!r}; give a finite number that is not negative."
-            )
+            raise InvalidStructure(f"{what} = {value:g} for arm {arm!r}; give {wanted}.")
         if value > LARGEST:
             raise InvalidStructure(
                 f"{what} = {value:g} for arm {arm!r}, and nothing above {LARGEST:g} can be "
@@ -88,7 +119,11 @@ def one_an_arm(values: ArrayLike, arms: tuple[str, ...], what: str, least: float
 
 def positive_sigma(sigma: ArrayLike, arms: tuple[str, ...]) -> FloatArray:
     """Return σ as (arms,), each finite and above 0."""
-    full = one_an_arm(sigma, arms, "sigma", -np.inf)
+    if sigma is None:
+        raise InvalidStructure(
+            "sigma is None; give the standard deviation of the rewards, or half their range."
+        )
+    full = one_an_arm(sigma, arms, "sigma", -np.inf, wanted="a finite number above 0")
     for arm, value in zip(arms, full.tolist(), strict=True):
         if value <= 0:
             raise InvalidStructure(
@@ -98,11 +133,13 @@ def positive_sigma(sigma: ArrayLike, arms: tuple[str, ...]) -> FloatArray:
     return full
 
 
-def check_shape(table: FloatArray, parameters: Parameters, arms: tuple[str, ...]) -> None:
+def check_shape(
+    table: FloatArray, parameters: Parameters, arms: tuple[str, ...], what: str = "means"
+) -> None:
     """Refuse a table that does not have one row for each θ and one column for each arm."""
     if table.shape != (len(parameters), len(arms)):
         raise InvalidStructure(
-            f"the means have shape {table.shape}, but there are {len(parameters)} θ and "
+            f"the {what} have shape {table.shape}, but there are {len(parameters)} θ and "
             f"{len(arms)} arms; give one row for each θ and one column for each arm."
         )
 

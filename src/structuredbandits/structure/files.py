@@ -24,7 +24,7 @@ from structuredbandits.structure.models import Linear, MeanModel, Pieces
 from structuredbandits.structure.parameters import parameters_from
 from structuredbandits.structure.piecewise import PiecewiseLinear
 from structuredbandits.structure.structure import Structure
-from structuredbandits.structure.theta import FloatArray
+from structuredbandits.structure.theta import FloatArray, brief
 
 FORMAT = "structuredbandits.structure"
 VERSION = 1
@@ -39,7 +39,7 @@ def write_structure(structure: Structure, path: str | PathLike[str]) -> None:
 
     The file appears only when it is complete; an older one under the same name is replaced.
     """
-    target = Path(path)
+    target = _target(path)
     contents = contents_of(structure)
     header = {
         **contents.header,
@@ -92,6 +92,12 @@ def read_structure(path: str | PathLike[str]) -> Structure:
     if structure.digest != header.get("digest"):
         raise _damaged(source, "its digest does not fit its contents")
     return structure
+
+
+def _target(path: object) -> Path:
+    if not isinstance(path, str | PathLike) or "\0" in str(path) or not Path(path).name:
+        raise InvalidInput(f"{brief(path)} is no name of a file; give one such as 'my.structure'.")
+    return Path(path)
 
 
 def _damaged(source: Path, why: str) -> DamagedFile:

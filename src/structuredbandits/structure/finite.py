@@ -19,6 +19,7 @@ from structuredbandits.structure.theta import (
     Theta,
     as_number,
     as_numbers,
+    brief,
     default_names,
     read_only,
     show_theta,
@@ -207,6 +208,8 @@ class Finite(Parameters):
 def _read_members(values: Iterable[object]) -> tuple[Theta, ...]:
     if isinstance(values, str):
         raise InvalidParameter(f"Θ = {values!r} is one text; give a list of labels.")
+    if not isinstance(values, Iterable):
+        raise InvalidParameter(f"Θ = {brief(values)} is no list; give a list of values or labels.")
     members = _in_one_form([_read_member(value) for value in values])
     if not members:
         raise InvalidParameter("Θ is empty; give at least one value or label.")
@@ -256,7 +259,8 @@ def _read_part(part: object, value: object) -> float | str:
     number = as_number(part)
     if number is None:
         raise InvalidParameter(
-            f"Θ holds {value!r}, which is neither a finite number nor a label nor a tuple of them."
+            f"Θ holds {brief(value)}, which is neither a finite number nor a label nor a tuple of "
+            "them; leave it out."
         )
     return number
 

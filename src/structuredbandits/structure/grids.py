@@ -6,7 +6,7 @@ This module knows where grid points lie. It must not know rewards or arms.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from operator import index as as_integer
 from typing import Any
@@ -19,6 +19,7 @@ from structuredbandits.structure.theta import (
     Parameters,
     as_number,
     as_numbers,
+    brief,
     default_names,
     read_only,
     show_theta,
@@ -65,6 +66,8 @@ class Interval(Parameters):
     ) -> None:
         start, end, number = _read_side(low, high, points)
         even = _even_grid(start, end, number)
+        if not isinstance(include, Iterable):
+            raise InvalidParameter(f"include = {brief(include)} is no list; give a list of θ.")
         extra = np.unique([_read_number(x, "include") for x in include])
         if extra.size and not start <= extra[0] <= extra[-1] <= end:
             outside = extra[0] if extra[0] < start else extra[-1]
@@ -191,10 +194,11 @@ class Box(Parameters):
     def __init__(
         self, sides: Sequence[tuple[float, float]], points: int | Sequence[int] = 41
     ) -> None:
-        pairs = [tuple(side) for side in sides]
+        listed = list(sides) if isinstance(sides, Iterable) else [sides]
+        pairs = [tuple(side) if isinstance(side, Iterable) else () for side in listed]
         if not pairs or any(len(pair) != 2 for pair in pairs):
             raise InvalidParameter(
-                f"a box needs one pair (low, high) for each coordinate, not {sides!r}."
+                f"a box needs one pair (low, high) for each coordinate, not {brief(sides)}."
             )
         numbers = list(points) if isinstance(points, Sequence) else [points] * len(pairs)
         if len(numbers) != len(pairs):
@@ -292,7 +296,9 @@ class Box(Parameters):
 def _read_number(value: object, what: str) -> float:
     number = as_number(value)
     if number is None:
-        raise InvalidParameter(f"{what} holds {value!r}, which is not a finite number.")
+        raise InvalidParameter(
+            f"{what} holds {brief(value)}, which is not a finite number; give one."
+        )
     return float(number)
 
 
@@ -309,7 +315,7 @@ def _read_side(low: object, high: object, points: object) -> tuple[float, float,
         number = 0
     if isinstance(points, bool) or not 2 <= number <= _MOST_POINTS:
         raise InvalidParameter(
-            f"points = {points!r} is not a whole number from 2 to {_MOST_POINTS:,}; the grid "
+            f"points = {brief(points)} is not a whole number from 2 to {_MOST_POINTS:,}; the grid "
             "contains both ends."
         )
     return start, end, number

@@ -6,7 +6,7 @@ policies or the problems that are embedded in the library.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Self, TypedDict, Unpack
 
@@ -19,7 +19,7 @@ from structuredbandits.structure.contents import contents_of, digest_of
 from structuredbandits.structure.models import Linear, MeanModel, Pieces, interpolate
 from structuredbandits.structure.parameters import Parameters, show_theta
 from structuredbandits.structure.piecewise import PiecewiseLinear
-from structuredbandits.structure.theta import FloatArray, read_only
+from structuredbandits.structure.theta import FloatArray, brief, read_only
 
 # "Optimal" allows for rounding: this share of the range of all means, so that a structure in
 # other units behaves the same.
@@ -85,16 +85,18 @@ class Knowledge:
         model: MeanModel | None = None,
         **options: Unpack[StructureOptions],
     ) -> None:
+        checks.a_parameter_set(parameters)
         low = checks.as_table(lower, "lower")
         names = checks.arm_names(arms, low.shape[1])
-        checks.check_shape(low, parameters, names)
-        high = low if upper is lower else checks.as_table(upper, "upper")
-        what = "mean" if high is low else "bound"
-        for table in (low,) if high is low else (low, high):
-            checks.check_shape(table, parameters, names)
-            checks.check_finite(table, parameters, names, what)
+        same = upper is lower
+        checks.check_shape(low, parameters, names, "means" if same else "lower bounds")
+        checks.check_finite(low, parameters, names, "mean" if same else "bound")
+        high = low if same else checks.as_table(upper, "upper")
+        if not same:
+            checks.check_shape(high, parameters, names, "upper bounds")
+            checks.check_finite(high, parameters, names, "bound")
         checks.check_order(low, high, parameters, names)
-        exact = high is low or bool((low == high).all())
+        exact = same or bool((low == high).all())
         shape = (len(parameters), len(names))
         unknown = set(options) - set(StructureOptions.__annotations__)
         if unknown:
@@ -111,7 +113,7 @@ class Knowledge:
             exact=exact,
             sigma=checks.positive_sigma(sigma, names),
             minimize=bool(options.get("minimize", False)),
-            name=options.get("name"),
+            name=checks.a_name(options.get("name")),
             prior=checks.normalised_prior(options.get("prior"), len(parameters)),
             counts=checks.companion(options.get("counts"), shape, "counts"),
             standard_errors=checks.companion(
@@ -254,7 +256,7 @@ class Knowledge:
         >>> three.with_(arms=["c", "a"], sigma=[1, 2]).means
         array([[3., 1.]])
         """
-        kept = [self.arm_index(arm) for arm in (self.arms if arms is None else arms)]
+        kept = self._kept(arms)
         counts, errors = self.counts, self.standard_errors
         lower = self.lower[:, kept]
         return type(self)(
@@ -270,6 +272,20 @@ class Knowledge:
             counts=None if counts is None else counts[:, kept],
             standard_errors=None if errors is None else errors[:, kept],
         )
+
+    def _kept(self, arms: Sequence[str | int] | None) -> list[int]:
+        if arms is None:
+            return list(range(self.n_arms))
+        if isinstance(arms, str) or not isinstance(arms, Iterable):
+            raise InvalidStructure(
+                f"arms = {brief(arms)} is no list; give a list of the arms to keep."
+            )
+        kept = [self.arm_index(arm) for arm in arms]
+        if not kept:
+            raise InvalidStructure(
+                f"arms = {brief(arms)} leaves nothing to choose; keep at least 2 arms."
+            )
+        return kept
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Knowledge):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structuredbandits.errors import InvalidParameter, InvalidStructure
-from structuredbandits.structure.theta import FloatArray, as_number, read_only
+from structuredbandits.structure.theta import FloatArray, as_number, brief, read_only
 
 
 class Segment(NamedTuple):
@@ -50,7 +50,11 @@ class PiecewiseLinear:
     """
 
     def __init__(self, breakpoints: Iterable[tuple[float, float]]) -> None:
-        pairs = [tuple(pair) for pair in breakpoints]
+        if not isinstance(breakpoints, Iterable):
+            raise InvalidStructure(
+                f"breakpoints = {brief(breakpoints)} is no list; give a list of pairs (θ, value)."
+            )
+        pairs = [tuple(pair) if isinstance(pair, Iterable) else (pair,) for pair in breakpoints]
         _check(pairs)
         theta = np.array([pair[0] for pair in pairs], dtype=float) + 0.0
         value = np.array([pair[1] for pair in pairs], dtype=float) + 0.0
@@ -192,7 +196,8 @@ def _check(pairs: list[tuple[Any, ...]]) -> None:
     for pair in pairs:
         if len(pair) != 2 or as_number(pair[0]) is None or as_number(pair[1]) is None:
             raise InvalidStructure(
-                f"breakpoint {pair!r} is not a pair (θ, value) of two finite numbers."
+                f"breakpoint {brief(pair)} is not a pair (θ, value) of two finite numbers; give "
+                "such pairs."
             )
     theta = [float(pair[0]) for pair in pairs]
     if len(theta) < 2 or theta[0] == theta[-1]:

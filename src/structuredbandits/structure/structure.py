@@ -6,7 +6,7 @@ where rewards really come from, or which problems are embedded in the library.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -15,12 +15,17 @@ from numpy.typing import ArrayLike
 
 from structuredbandits.errors import InvalidStructure
 from structuredbandits.structure import checks
-from structuredbandits.structure.cells import linear_bounds, lipschitz_bounds, piecewise_bounds
+from structuredbandits.structure.cells import (
+    check_lipschitz,
+    linear_bounds,
+    lipschitz_bounds,
+    piecewise_bounds,
+)
 from structuredbandits.structure.knowledge import Knowledge, StructureOptions
 from structuredbandits.structure.models import Linear, Pieces, tabulate
 from structuredbandits.structure.parameters import Finite, Interval, Parameters
 from structuredbandits.structure.piecewise import PiecewiseLinear
-from structuredbandits.structure.theta import FloatArray
+from structuredbandits.structure.theta import FloatArray, brief
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,6 +108,8 @@ class Structure(Knowledge):
             the Euclidean norm. Each grid point then stands for its whole cell, with bounds that
             hold for every θ in it.
         """
+        checks.a_mapping(functions, "functions")
+        checks.a_parameter_set(parameters)
         arms = checks.arm_names(functions.keys(), len(functions))
         model, means = tabulate(list(functions.values()), parameters, arms)
         lower, upper = _lipschitz(means, parameters, arms, lipschitz)
@@ -132,7 +139,7 @@ class Structure(Knowledge):
             Θ; the numbers 0, 1, ... of the rows if None. On an `Interval` or a `Box` the means
             between grid points are interpolated, linear along every side.
         arms
-            Names, one a column.
+            Names, one a column, where the means do not come with names.
         sigma
             One number or one an arm.
         lipschitz
@@ -147,7 +154,8 @@ class Structure(Knowledge):
         values, rows, columns = _read_means(means)
         table = checks.as_table(values, "means")
         theta = parameters if parameters is not None else rows or Finite(range(len(table)))
-        names = checks.arm_names(arms if arms is not None else columns, table.shape[1])
+        checks.a_parameter_set(theta)
+        names = checks.arm_names(_one_source(arms, columns), table.shape[1])
         checks.check_shape(table, theta, names)
         lower, upper = _lipschitz(table, theta, names, lipschitz)
         return cls(lower, upper, parameters=theta, arms=names, sigma=sigma, **options)
@@ -214,6 +222,7 @@ class Structure(Knowledge):
         >>> structure.optimal_arm(2.99), structure.optimal_arm(3), structure.means_at(4.5)
         ('b', 'a', array([4.  , 2.75]))
         """
+        checks.a_mapping(breakpoints, "breakpoints")
         arms = checks.arm_names(breakpoints.keys(), len(breakpoints))
         model = Pieces([_piece(arm, breakpoints[arm]) for arm in breakpoints], arms)
         kinks = sorted({theta for piece in model.pieces for theta in piece.theta.tolist()})
@@ -250,7 +259,7 @@ class Structure(Knowledge):
         link
             None or "identity" for x·θ, "logistic" for 1 / (1 + exp(−x·θ)).
         arms
-            Names, one a row of features.
+            Names, one a row of features, where they do not come with names.
         sound
             As in `from_breakpoints`; needs a `Box` or an `Interval`.
 
@@ -261,10 +270,12 @@ class Structure(Knowledge):
         >>> structure.means_at((0.9, 0.5)), structure.n_parameters
         (array([2.3 , 1.65]), 1681)
         """
+        checks.a_parameter_set(parameters)
         names: Sequence[str] | None = arms
         vectors: Any = features
         if isinstance(features, Mapping):
-            names, vectors = tuple(features), list(features.values())
+            names = _one_source(arms, tuple(map(str, features)))
+            vectors = list(features.values())
         model = _linear_model(vectors, parameters, link)
         if sound:
             lower, upper = linear_bounds(model, parameters)
@@ -316,7 +327,21 @@ def _lipschitz(
         return means, means
     checks.check_finite(means, parameters, arms, "mean")
     full = checks.one_an_arm(constants, arms, "lipschitz", 0.0)
-    return lipschitz_bounds(means, parameters, full)
+    bounds = lipschitz_bounds(means, parameters, full)
+    check_lipschitz(means, parameters, arms, full)
+    return bounds
+
+
+def _one_source(arms: Sequence[str] | None, named: Sequence[str] | None) -> Sequence[str] | None:
+    """Return the arm names, which come with the numbers or in `arms=`, and not in both ways."""
+    if arms is None or named is None:
+        return named if arms is None else arms
+    if isinstance(arms, Iterable) and list(map(str, arms)) == list(named):
+        return named
+    raise InvalidStructure(
+        f"arms = {brief(arms)} names arms that are called {brief(list(named))} already; leave out "
+        "arms."
+    )
 
 
 def _read_means(

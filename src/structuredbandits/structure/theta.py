@@ -20,6 +20,9 @@ from structuredbandits.errors import InvalidParameter
 FloatArray = NDArray[np.float64]
 Theta = float | str | tuple[float | str, ...]
 
+# The longest text of a wrong value in an error message.
+_BRIEF = 80
+
 
 class Parameters(ABC):
     """What `Finite`, `Interval` and `Box` have in common; it is never made directly.
@@ -147,19 +150,44 @@ def show_theta(theta: object) -> str:
     ('2.6', '(0.9, -0.2)', '18-24 student')
     """
     if isinstance(theta, np.ndarray):
-        theta = tuple(theta.tolist()) if theta.ndim == 1 else repr(theta.tolist())
+        theta = tuple(theta.tolist()) if theta.ndim == 1 else brief(theta.tolist())
     if isinstance(theta, tuple | list):
         if any(isinstance(part, str) for part in theta):
             return " ".join(show_theta(part) for part in theta)
         return "(" + ", ".join(show_theta(part) for part in theta) + ")"
     if isinstance(theta, Real) and not isinstance(theta, bool):
-        return format(float(theta), ".10g")
-    return str(theta)
+        return brief(theta) if _is_too_large(theta) else format(float(theta), ".10g")
+    return theta if isinstance(theta, str) else brief(theta)
+
+
+def brief(value: object) -> str:
+    """Return whatever was given as one short line, for an error that says what is wrong with it.
+
+    Examples
+    --------
+    >>> brief(["x", "y"]), brief(10**400)
+    ("['x', 'y']", 'a whole number of more than 300 digits')
+    """
+    if isinstance(value, Integral) and _is_too_large(value):  # Python may even refuse to print it
+        return "a whole number of more than 300 digits"
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # it holds such a number
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= _BRIEF else text[: _BRIEF - 3] + "..."
+
+
+def _is_too_large(value: Real) -> bool:
+    try:
+        float(value)
+    except OverflowError:
+        return True
+    return False
 
 
 def as_number(value: object) -> float | None:
     """Return a finite real number as a float (an integer as an int), None for anything else."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or _is_too_large(value):
         return None
     if isinstance(value, Integral):
         return int(value)
