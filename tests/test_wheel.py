@@ -4,6 +4,7 @@ The dependencies of `requirements/demo.txt` are linked from the environment that
 that nothing is downloaded; the package itself comes from the wheel.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -14,13 +15,15 @@ from pathlib import Path
 
 import pytest
 
+import structuredbandits as sb
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 
 
-def run(command: list[str], folder: Path) -> str:
+def run(command: list[str], folder: Path, **variables: str) -> str:
     # Nothing of the surrounding environment may lead Python back to the sources.
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | variables
     done = subprocess.run(
         command, cwd=folder, env=kept, capture_output=True, text=True, timeout=300, check=False
     )
@@ -121,3 +124,15 @@ def test_the_command_line_runs(scripts: Path, tmp_path: Path) -> None:
     command = str(scripts / "structuredbandits")
     assert "simulate" in run([command, "--help"], tmp_path)
     assert "movielens" in run([command, "problems"], tmp_path)
+
+
+def test_it_compiles_and_simulates(scripts: Path, tmp_path: Path) -> None:
+    """With a compile cache of its own, so that nothing compiled from the sources is used."""
+    command = [str(scripts / "structuredbandits"), "simulate", "three-arms", "--policies", "ucb"]
+    options = ["--theta", "2.6", "--runs", "2", "--horizon", "200", "--quiet", "--json"]
+    cache = tmp_path / "cache"
+    out = run([*command, *options], tmp_path, STRUCTUREDBANDITS_CACHE_DIR=str(cache))
+    (row,) = json.loads(out)["results"]
+    here = sb.simulate("three-arms", "ucb", 2.6, runs=2, horizon=200)
+    assert row["regret"] == pytest.approx(here.regret[..., -1].mean())
+    assert any(path.is_file() for path in cache.rglob("*"))

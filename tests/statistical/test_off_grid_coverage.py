@@ -1,0 +1,74 @@
+"""A true θ between the points of a coarse grid: its sound cell stays plausible, as proved.
+
+Pr(the cell of θ* not plausible after t rewards) <= 2 K t^(1 - alpha), as for known bounds; a grid
+of points breaks it. One-sided exact binomial tests with error rate 1e-4 each, seeds fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import structuredbandits as sb
+from structuredbandits.structure import PiecewiseLinear
+from tests.statistical.agreement import share_exceeds
+
+MOMENTS = (10, 30, 100, 300)
+ALPHA = 3.0
+SIGMA = 0.5
+RUNS = 400
+CURVES = {
+    "a": [(0, 3), (3, 3), (6, 6.5)],
+    "b": [(0, 6), (1, 4.5), (2.5, 2.5), (6, 2)],
+    "c": [(0, 3), (1, 4.5), (2.5, 3), (6, 1.5)],
+}
+
+
+def from_pieces(sound: bool) -> sb.Structure:
+    return sb.Structure.from_breakpoints(CURVES, sigma=SIGMA, points=7, sound=sound)
+
+
+def from_functions(sound: bool) -> sb.Structure:
+    """The same functions, of which only their steepest slopes are known."""
+    functions = {arm: PiecewiseLinear(pairs) for arm, pairs in CURVES.items()}
+    return sb.Structure.from_functions(
+        functions,
+        sb.Interval(0, 6, points=7),
+        sigma=SIGMA,
+        lipschitz=[3.5 / 3, 1.5, 1.5] if sound else None,
+    )
+
+
+def times_ruled_out(structure: sb.Structure, theta: float, seed: int) -> list[int]:
+    """In how many runs of UCB-C the grid point nearest to θ is ruled out, at each moment."""
+    algorithm = sb.Competitive(sb.UCB(alpha=ALPHA), alpha=ALPHA)
+    truth = {arm: PiecewiseLinear(pairs)(theta) for arm, pairs in CURVES.items()}
+    place = structure.parameters.nearest(theta)
+    luck = np.random.default_rng(seed).normal(0.0, SIGMA, (RUNS, MOMENTS[-1])).tolist()
+    ruled_out = dict.fromkeys(MOMENTS, 0)
+    for run in range(RUNS):
+        policy = algorithm.start(structure, seed=run)
+        for received, deviation in enumerate(luck[run], start=1):
+            arm = policy.pull()
+            policy.update(arm, truth[arm] + deviation)
+            if received in ruled_out:
+                ruled_out[received] += not policy.confidence_set.mask[place]
+    return list(ruled_out.values())
+
+
+def breaks_the_bound(counts: list[int]) -> bool:
+    proved = [min(1.0, 2 * len(CURVES) * t ** (1 - ALPHA)) for t in MOMENTS]
+    return any(share_exceeds(n, RUNS, bound) for n, bound in zip(counts, proved, strict=True))
+
+
+@pytest.mark.parametrize("make", [from_pieces, from_functions])
+@pytest.mark.parametrize("theta", [0.45, 1.6, 3.45, 5.55])
+def test_a_sound_cell_keeps_the_truth_and_a_point_loses_it(
+    make: Callable[..., sb.Structure], theta: float
+) -> None:
+    sound, points = make(sound=True), make(sound=False)
+    assert theta not in list(points.parameters)
+    assert not breaks_the_bound(times_ruled_out(sound, theta, seed=41))
+    assert breaks_the_bound(times_ruled_out(points, theta, seed=42))
