@@ -46,7 +46,8 @@ def competitive_candidates(
     row, n_candidates = ACTIVE_ROW, box.registers[ACTIVE]
     if n_candidates == 0:
         row, n_candidates = SCRATCH_ROW, allowed.size
-        box.scratch[:n_candidates] = allowed
+        for place in range(n_candidates):  # a slice would take seconds to compile
+            box.scratch[place] = allowed[place]
     elif allowed.size != tables.support.size:
         row, n_candidates = SCRATCH_ROW, competitive_within(tables, box, allowed, box.scratch)
     return box.rows[row], n_candidates
