@@ -18,11 +18,8 @@ records nothing. wrk keeps 32 connections busy over loopback; client, server and
 machine. Each server is one process. What is compared takes turns within one run, and the ratio is
 the middle one of the turns; only ratios are claimed, times are of one machine on one day.
 
-The record is one run at ordinary priority, begun on an idle machine (load 0.05; the loads below
-include the benchmark itself). Its later parts were slower than its first, for a reason that was not
-found. Two runs of the comparison before it, with real-time priority on a busy machine, gave 1.38
-and 1.36 for SQLite and 0.81 and 0.83 for PostgreSQL; a rehearsal there (one turn of 2 s, while the
-code was being changed) gave 0.53 and 0.29. The idle machine's figures are the ones to go by.
+The service runs without API keys and requests carry no Idempotency-Key; each of the two adds a
+lookup. The lines below the tables say what else ran: the load includes the benchmark itself.
 
 - **service**: `POST .../decisions` of an experiment on the MovieLens structure (18 arms, 106
   segments) with the `hierarchical` policy, for 1,000 subjects with rewards of their own; every
@@ -42,6 +39,7 @@ def about() -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "load": round(os.getloadavg()[0], 1),
+        "priority": "ordinary" if os.sched_getscheduler(0) == os.SCHED_OTHER else "real-time",
         "wrk": told.stdout.split("[")[0].strip(),
         "packages": {name: version(name) for name in _PACKAGES},
     }
@@ -51,7 +49,8 @@ def _with(facts: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {number}" for name, number in facts["packages"].items())
     return (
         f"{facts['date']}, {facts['machine']}, Python {facts['python']}, {packages}, "
-        f"{facts['wrk']}; load of the machine at the end {facts['load']}."
+        f"{facts['wrk']}; {facts.get('priority', 'ordinary')} priority, load of the machine at the "
+        f"end {facts['load']}."
     )
 
 
