@@ -157,7 +157,7 @@ SUMS = [[0.5, 0.5, 0.5]]
         (
             {"horizon": 0},
             InvalidInput,
-            "the horizon is 0; give a whole number of at least 1 round, or None.",
+            "the horizon is 0; give a whole number of rounds, from 1 to 1,000,000,000, or None.",
         ),
         (
             {"seed": -1},
