@@ -205,7 +205,10 @@ def _sqlite_engine(url: URL, settings: ServiceSettings, writes: bool) -> Engine:
         connection.isolation_level = None  # transactions begin when we say so
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
-        if not writes:
+        if writes:
+            # Moving the log into the file holds a transaction up, so it is done in small portions.
+            connection.execute("PRAGMA wal_autocheckpoint=250")
+        else:
             connection.execute("PRAGMA query_only=ON")
 
     @event.listens_for(engine, "begin")
