@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.conftest import Site, Visit
 
@@ -138,6 +138,27 @@ def test_dragging_theta_runs_again(visit: Visit) -> None:
     page.locator("#theta").fill("99")
     page.locator("#theta").press("Enter")
     expect(page.locator("#trouble")).to_have_text("θ* must be a number from 0 to 6.")
+
+
+def test_a_late_answer_leaves_what_the_page_said_meanwhile(visit: Visit) -> None:
+    page = open_lab(visit)
+    held: list[Route] = []
+    page.route("**/v1/lab/runs", lambda route: held.append(route))
+    with page.expect_request("**/v1/lab/runs"):
+        page.locator("#theta").fill("3")
+        page.locator("#theta").press("Enter")
+    page.locator("#theta").fill("99")
+    page.locator("#theta").press("Enter")
+    sentence = "θ* must be a number from 0 to 6."
+    expect(page.locator("#trouble")).to_have_text(sentence)
+    expect(page.locator("#stage")).to_have_class(re.compile("working"))
+    held[0].continue_()
+    expect(page.locator("#stage")).not_to_have_class(re.compile("working"))
+    assert page.locator("#trouble").inner_text() == sentence
+    page.unroute_all()
+    page.locator("#theta").fill("2")
+    page.locator("#theta").press("Enter")
+    expect(page.locator("#trouble")).to_have_text("")
 
 
 def test_a_plane_and_kinds_of_people(visit: Visit) -> None:

@@ -77,7 +77,13 @@ function moveTheta(theta) {
 let running = false;
 let wanted = false;
 
-async function runAgain() {
+/** What a reader wishes for: a sentence about the wish before it is out of date now. */
+function runAgain() {
+  trouble(null);
+  return run();
+}
+
+async function run() {
   wanted = running;
   if (running) return;
   running = true;
@@ -94,15 +100,15 @@ async function runAgain() {
     if (!answer.policies.some((run) => run.policy === page.watched)) {
       page.watched = (answer.policies.find((run) => run.sets) ?? answer.policies[0]).policy;
     }
-    trouble(null);
+    // No trouble(null): what the page says by now may be about a later wish than this answer.
     showRun();
   } catch (problem) {
-    trouble(problem.message);
+    if (!wanted) trouble(problem.message);
   } finally {
     running = false;
     clearTimeout(slow);
     byId("stage").classList.remove("working");
-    if (wanted) await runAgain();
+    if (wanted) await run();
   }
 }
 
