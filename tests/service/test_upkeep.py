@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import OperationalError
 
-from structuredbandits.service import subjects, upkeep
+from structuredbandits.service import departures, upkeep
+from structuredbandits.service.api import subjects as routes
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.storage import tables
 from tests.service.conftest import Api, new_postgresql_database, running, settings_for
@@ -22,17 +23,6 @@ from tests.service_guarantees.servers import wait_until
 
 def one_round(api: Api) -> int:
     return asyncio.run(api.service.upkeep.round())
-
-
-def portions(api: Api) -> list[int]:
-    """How many subjects each transaction of the retention has deleted."""
-    with api.service.database.read() as connection:
-        lines = connection.execute(
-            select(tables.audit.c.detail)
-            .where(tables.audit.c.action == "retention")
-            .order_by(tables.audit.c.number)
-        )
-        return [json.loads(line)["subjects"] for line in lines.scalars()]
 
 
 @pytest.fixture
@@ -50,22 +40,48 @@ def test_a_running_service_looks_after_deadlines_and_retention_by_itself(busy: A
     wait_until(lambda: busy.client.get(path).json()["received"] == 1, what="the default")
     gone = "/v1/experiments/forgets/subjects/bea"
     wait_until(lambda: busy.client.get(gone).status_code == 404, what="the deletion")
-    assert busy.count("decisions") == 1
+    wait_until(lambda: busy.count("decisions") == 1, what="the end of the deletion")
 
 
-def test_retention_is_done_in_portions_of_few_decisions(
+def test_retention_is_done_in_portions_of_few_rows(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upkeep, "_DECISIONS_AT_ONCE", 5)
+    monkeypatch.setattr(departures, "_ROWS_AT_ONCE", 5)
+    honest, deleted = upkeep.erase_some, []
+
+    def count(connection: Connection) -> int:
+        rows = select(func.count()).select_from(tables.decisions)
+        return int(connection.execute(rows).scalar_one())
+
+    def watched(connection: Connection) -> bool:
+        before = count(connection)
+        more = honest(connection)
+        deleted.append(before - count(connection))
+        return more
+
+    monkeypatch.setattr(upkeep, "erase_some", watched)
     api.create(retention_days=30.0)
-    for subject, rounds in (("ana", 2), ("bea", 3), ("cleo", 9), ("dora", 1)):
+    for subject, rounds in (("ana", 2), ("bea", 2), ("cleo", 9), ("dora", 1)):
         for _ in range(rounds):
             api.decide(subject)
     age(api.service, 31 * 86_400.0)
     api.decide("new")
     assert one_round(api) == 4
-    assert portions(api) == [2, 1, 1]
-    assert api.count("decisions") == 1
+    assert deleted == [5, 5, 4]
+    assert (api.count("decisions"), api.count("subjects"), api.count("departed")) == (1, 1, 0)
+    with api.service.database.read() as connection:
+        actions = connection.execute(select(tables.audit.c.action, tables.audit.c.detail)).all()
+    assert [json.loads(detail) for action, detail in actions if action == "retention"] == [
+        {"subjects": 4}
+    ]
+
+
+def slowed(honest: Callable[..., bool]) -> Callable[..., bool]:
+    def slow(*given: Any) -> bool:
+        time.sleep(0.5)
+        return honest(*given)
+
+    return slow
 
 
 def test_upkeep_that_takes_longer_than_a_request_may_gets_on(
@@ -75,17 +91,11 @@ def test_upkeep_that_takes_longer_than_a_request_may_gets_on(
     for name in ("ana", "bea"):
         api.decide(name)
     age(api.service, 31 * 86_400.0)
-    honest = upkeep.delete_subjects
-
-    def slow(*given: Any) -> None:
-        time.sleep(0.5)
-        honest(*given)
-
-    monkeypatch.setattr(upkeep, "delete_subjects", slow)
+    monkeypatch.setattr(upkeep, "erase_some", slowed(upkeep.erase_some))
     object.__setattr__(api.service.settings, "request_seconds", 0.2)
     wait_until(lambda: one_round(api) > 0, what="a portion")
     object.__setattr__(api.service.settings, "request_seconds", 30.0)
-    assert api.count("subjects") == 0
+    assert (api.count("subjects"), api.count("decisions")) == (0, 0)
 
 
 def test_a_deletion_that_takes_longer_than_a_request_may_is_done(
@@ -93,19 +103,13 @@ def test_a_deletion_that_takes_longer_than_a_request_may_is_done(
 ) -> None:
     api.create()
     api.decide("ana")
-    honest = subjects.delete_subjects
-
-    def slow(*given: Any) -> None:
-        time.sleep(0.5)
-        honest(*given)
-
-    monkeypatch.setattr(subjects, "delete_subjects", slow)
+    monkeypatch.setattr(routes, "erase_some", slowed(routes.erase_some))
     path = "/v1/experiments/shop/subjects/ana"
     object.__setattr__(api.service.settings, "request_seconds", 0.1)
     assert api.client.delete(path).status_code == 503
     object.__setattr__(api.service.settings, "request_seconds", 30.0)
-    wait_until(lambda: api.client.get(path).status_code == 404, what="the deletion")
-    assert api.count("decisions") == 0
+    assert api.client.get(path).status_code == 404
+    wait_until(lambda: api.count("decisions") == 0, what="the deletion")
     assert api.decide("ana")["round"] == 1
 
 

@@ -30,6 +30,7 @@ _TABLES = (
     tables.structures,
     tables.subjects,
     tables.decisions,
+    tables.departed,
     tables.keys,
     tables.audit,
     tables.counters,

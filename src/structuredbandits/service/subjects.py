@@ -1,6 +1,6 @@
 """What is known of a subject, step by step; and how it is forgotten.
 
-This module reads and deletes. It must not know how decisions are made, nor HTTP.
+This module reads, and lets a subject be gone. It must not know how decisions are made, nor HTTP.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sqlalchemy import Connection, RowMapping, select
 
 from structuredbandits.service.answers import STATES, timestamp
 from structuredbandits.service.catalogue import Catalogue
+from structuredbandits.service.departures import Who, depart, rows_are_left
 from structuredbandits.service.experiments import (
     Experiment,
     Version,
@@ -26,7 +27,6 @@ from structuredbandits.service.picture import runs_of
 from structuredbandits.service.refusals import unknown_subject
 from structuredbandits.service.storage import tables
 from structuredbandits.service.subject_state import SubjectState
-from structuredbandits.service.upkeep import delete_subjects
 
 _MOST_LABELS = 200
 
@@ -173,8 +173,14 @@ def list_subjects(
     return {"subjects": found, "next": page[-1]["name"] if len(rows) > limit else None}
 
 
-def delete_subject(connection: Connection, name: str, subject: str, key: str | None) -> int:
-    """Delete a subject and all its data; that somebody was deleted is noted, not who."""
+def delete_subject(connection: Connection, name: str, subject: str, key: str | None) -> int | None:
+    """Let a subject be gone; that somebody was deleted is noted, not who.
+
+    Returns
+    -------
+    int or None
+        Her number; none if she is gone already, and only rows of hers are left to be deleted.
+    """
     require_experiment(connection, name)
     table = tables.subjects
     statement = (
@@ -183,8 +189,9 @@ def delete_subject(connection: Connection, name: str, subject: str, key: str | N
         .with_for_update()
     )
     number = connection.execute(statement).scalar()
-    if number is None:
+    if number is not None:
+        depart(connection, [number])
+        note(connection, "delete subject", {}, experiment=name, key=key)
+    elif not rows_are_left(connection, Who(name, subject)):
         raise unknown_subject(subject[:80])
-    delete_subjects(connection, [number])
-    note(connection, "delete subject", {}, experiment=name, key=key)
-    return int(number)
+    return number

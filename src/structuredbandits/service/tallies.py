@@ -269,7 +269,7 @@ class Tally:
                 func.sum(table.reward / table.probability),
                 func.sum(1.0 / table.probability),
             )
-            .where(self._of, table.created >= begin)
+            .where(self._of, table.created >= begin, ~tables.HAS_DEPARTED)
             .group_by(cell, table.version, table.arm, table.state)
         )
         if end is not None:

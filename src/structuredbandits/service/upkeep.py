@@ -1,4 +1,4 @@
-"""What a service does by the clock: deadlines of rewards, and retention.
+"""What a service does by the clock: deadlines of rewards, retention, and ends of deletions.
 
 This module knows when something is due. It must not know how rewards count. Every replica does it;
 what one has done the others find done.
@@ -11,24 +11,24 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import Connection, delete, select, tuple_
+from sqlalchemy import Connection, select, tuple_
 
+from structuredbandits.service.departures import depart, erase_some, rows_are_left
 from structuredbandits.service.experiments import Experiment, note, now, readable
 from structuredbandits.service.mishaps import kind_of
 from structuredbandits.service.orders import Expire
 from structuredbandits.service.storage import tables
 from structuredbandits.service.storage.tables import PENDING
-from structuredbandits.service.subject_state import SubjectState
 
 if TYPE_CHECKING:
     from structuredbandits.service.runtime import Service
 
 _log = logging.getLogger(__name__)
+_Value = TypeVar("_Value")
 # What is done in one transaction, so that requests need not wait long for it.
 _AT_ONCE = 200
-_DECISIONS_AT_ONCE = 5_000
 # Nobody waits for upkeep, so it is not given up when it takes longer than a request may.
 PATIENCE_SECONDS = 60.0
 _DAY = 86_400 * 1_000_000
@@ -63,12 +63,12 @@ class Upkeep:
 
     async def round(self) -> int:
         """Do what is due now; how much it was."""
-        jobs: tuple[Callable[[], Awaitable[int]], ...] = (self._settle, self._retain)
+        jobs: tuple[Callable[[], Awaitable[int]], ...] = (self._erase, self._settle, self._retain)
         done = 0
         for job in jobs:
             try:
                 done += await job()
-            except Exception as error:  # the database may be away; the other job may be done
+            except Exception as error:  # the database may be away; other jobs may be done
                 _log.warning("upkeep failed: %s", kind_of(error))
         return done
 
@@ -90,19 +90,29 @@ class Upkeep:
         done = 0
         for experiment in await self._service.read(_with_retention):
             while not self._end.is_set():
-                gone = await self._service.change(self._forgetting(experiment), PATIENCE_SECONDS)
+                gone = await self._change(partial(forget_old, experiment=experiment))
                 if not gone:
                     break
                 self._service.desk.numbers.forget(set(gone))
                 done += len(gone)
+                await self._erase()
         return done
 
-    def _forgetting(self, experiment: Experiment) -> Callable[[Connection], list[int]]:
-        def work(connection: Connection) -> list[int]:
-            self._service.database.be_patient(connection)
-            return forget_old(connection, experiment)
+    async def _erase(self) -> int:
+        """Delete what is left of those who are gone; how many portions it took."""
+        done = 0
+        more = await self._service.read(rows_are_left)
+        while more and not self._end.is_set():
+            more = await self._change(erase_some)
+            done += 1
+        return done
 
-        return work
+    async def _change(self, work: Callable[[Connection], _Value]) -> _Value:
+        def patiently(connection: Connection) -> _Value:
+            self._service.database.be_patient(connection)
+            return work(connection)
+
+        return await self._service.change(patiently, PATIENCE_SECONDS)
 
 
 def due_decisions(connection: Connection, after: Due) -> list[Due]:
@@ -112,7 +122,7 @@ def due_decisions(connection: Connection, after: Due) -> list[Due]:
     statement = (
         select(table.c.expires, table.c.subject, table.c.round)
         .where(table.c.state == PENDING, table.c.expires.is_not(None), table.c.expires <= now())
-        .where(table.c.expires >= after[0], place > after)
+        .where(table.c.expires >= after[0], place > after, ~tables.HAS_DEPARTED)
         .order_by(table.c.expires, table.c.subject, table.c.round)
         .limit(_AT_ONCE)
     )
@@ -125,7 +135,7 @@ def _with_retention(connection: Connection) -> list[Experiment]:
 
 
 def forget_old(connection: Connection, experiment: Experiment) -> list[int]:
-    """Delete some subjects that are older than the experiment keeps them: their numbers.
+    """Let some subjects be gone that are older than the experiment keeps them: their numbers.
 
     Whoever is being decided for just now is left for the next time.
     """
@@ -134,30 +144,14 @@ def forget_old(connection: Connection, experiment: Experiment) -> list[int]:
         return []
     table = tables.subjects
     statement = (
-        select(table.c.number, table.c.state)
+        select(table.c.number)
         .where(table.c.experiment == experiment.id, table.c.created < now() - round(days * _DAY))
         .order_by(table.c.number)
         .limit(_AT_ONCE)
         .with_for_update(skip_locked=True)
     )
-    numbers: list[int] = []
-    decisions = 0
-    for row in connection.execute(statement):
-        decisions += SubjectState.from_json(row.state).decided
-        if numbers and decisions > _DECISIONS_AT_ONCE:
-            break
-        numbers.append(row.number)
+    numbers = list(connection.execute(statement).scalars())
     if numbers:
-        delete_subjects(connection, numbers)
+        depart(connection, numbers)
         note(connection, "retention", {"subjects": len(numbers)}, experiment=experiment.id)
     return numbers
-
-
-def delete_subjects(connection: Connection, numbers: list[int]) -> None:
-    """Delete subjects with all that is known of them."""
-    for table, column in (
-        (tables.decisions, tables.decisions.c.subject),
-        (tables.audit, tables.audit.c.subject),
-        (tables.subjects, tables.subjects.c.number),
-    ):
-        connection.execute(delete(table).where(column.in_(numbers)))

@@ -22,6 +22,7 @@ from structuredbandits.service.api.access import (
 )
 from structuredbandits.service.api.answers import answer, refusals
 from structuredbandits.service.api.experiments import ExperimentPath
+from structuredbandits.service.departures import Who, erase_some
 from structuredbandits.service.orders import AddSubject
 from structuredbandits.service.upkeep import PATIENCE_SECONDS
 
@@ -121,15 +122,26 @@ async def get_steps(
 async def delete_subject(
     experiment: ExperimentPath, subject: SubjectPath, service: ServiceOf, grant: MayAdminister
 ) -> Response:
-    """Delete a subject and all its data; one that takes long is finished after a 503 too."""
+    """Delete a subject and all its data: gone at once, and 204 when no row is left.
 
-    def forget(connection: Connection) -> int:
-        service.database.be_patient(connection)
+    One with very many decisions may take longer than a request may. Then the answer is a 503, the
+    deletion goes on, and a repeated request waits for its end.
+    """
+    who = Who(experiment, subject)
+
+    def leave(connection: Connection) -> int | None:
         return use.delete_subject(connection, experiment, subject, grant.id)
 
-    async def work() -> None:
-        number = await service.change(forget, PATIENCE_SECONDS)
-        service.desk.numbers.forget({number})
+    def erase(connection: Connection) -> bool:
+        service.database.be_patient(connection)
+        return erase_some(connection, who)
 
-    await service.together(("delete", experiment, subject), work)
+    async def work() -> None:
+        number = await service.change(leave, PATIENCE_SECONDS)
+        if number is not None:
+            service.desk.numbers.forget({number})
+        while await service.change(erase, PATIENCE_SECONDS):
+            pass
+
+    await service.together(("delete", *who), work)
     return Response(status_code=204)

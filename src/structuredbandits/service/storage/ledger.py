@@ -158,6 +158,9 @@ class Ledger:
             found = self.connection.execute(self._ask.by_key, given)
             for row in found.mappings():
                 self._keyed[experiment, row["key"]] = dict(row)
+            if self._keyed:  # somebody repeats, or uses a key of somebody who is gone
+                for key in self.connection.execute(self._ask.free, given).scalars():
+                    del self._keyed[experiment, key]
 
     def read_decisions(self, rows: Set[tuple[int, int]]) -> None:
         """Decisions by subject and round."""

@@ -21,6 +21,7 @@ from sqlalchemy import (
     bindparam,
     cast,
     column,
+    delete,
     func,
     insert,
     select,
@@ -63,6 +64,7 @@ class Statements(NamedTuple):
     numbers: Executable  # experiment, names
     lock: Executable  # numbers
     by_key: Executable  # of, keys
+    free: Executable  # of, keys
     by_round: Executable  # rows, see `find`
     add_decisions: Executable  # these three: rows, see `send`
     settle: Executable
@@ -95,6 +97,7 @@ def _shared(within: Any) -> dict[str, Executable]:
         subjects.state,
         subjects.created,
     )
+    keyed = (decisions.experiment == bindparam("of"), within(decisions.key, "keys"))
     return {
         "revisions": select(experiments.id, experiments.revision).where(
             within(experiments.id, "names")
@@ -105,9 +108,10 @@ def _shared(within: Any) -> dict[str, Executable]:
         "lock": subject.where(within(subjects.number, "numbers"))
         .order_by(subjects.number)
         .with_for_update(),
-        "by_key": select(tables.decisions).where(
-            decisions.experiment == bindparam("of"), within(decisions.key, "keys")
-        ),
+        "by_key": select(tables.decisions).where(*keyed),
+        "free": delete(tables.decisions)
+        .where(*keyed, tables.HAS_DEPARTED)
+        .returning(decisions.key),
     }
 
 

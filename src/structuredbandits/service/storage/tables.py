@@ -19,6 +19,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    exists,
     text,
 )
 
@@ -123,6 +124,17 @@ Index(
     sqlite_where=decisions.c.settled.is_not(None),
     postgresql_where=decisions.c.settled.is_not(None),
 )
+
+# Subjects who are gone, as long as rows of theirs are left.
+departed = Table(
+    "departed",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("experiment", String(64), nullable=False),
+    Column("name", String(200), nullable=False),
+)
+#: Of a decision: whether its subject is gone. Nobody is to be told of it then, nor is it counted.
+HAS_DEPARTED = exists().where(departed.c.number == decisions.c.subject)
 
 keys = Table(
     "keys",
