@@ -16,7 +16,7 @@ const CHANCE = { colour: "#6B6B6B", dash: [1, 1.3], marker: "" };
 
 export function experimentView(id) {
   const path = experimentPath(id);
-  const known = { version: 0 };
+  const known = { version: 0, asked: 0, taken: 0 };
   const head = h("div", {});
   const behind = h("div", { role: "status" });
   const facts = h("div", {});
@@ -41,12 +41,19 @@ export function experimentView(id) {
       subjects.element)));
 
   async function load() {
-    known.experiment = await get(path);
-    const { structure_version: version, policy, arms } = known.experiment;
+    known.asked += 1;
+    const mine = known.asked;
+    const experiment = await get(path);
+    // Looks overlap when somebody presses a button: what was asked before is older than what is known.
+    if (mine < known.taken) return;
+    known.taken = mine;
+    known.experiment = experiment;
+    const { structure_version: version, policy, arms } = experiment;
     if (version !== known.version) {
       const names = [policy.slice(0, 80), BASELINE];
       const query = new URLSearchParams([["arms", arms.length], ...names.map((name) => ["policy", name])]);
       const [answer, looks] = await Promise.all([get(`${path}/structures/${version}`), get(`/v1/lab/looks?${query}`)]);
+      if (mine < known.taken) return;
       known.structure = readStructure(answer, looks.arms);
       known.looks = names.map((name) => looks.policies[name]);
       known.version = version;
@@ -70,14 +77,15 @@ export function experimentView(id) {
     }
   }
 
+  // Several may be under way: the beginning of one ends the words about those before, its end does not.
   async function act(work) {
+    put(word);
     try {
       await work();
-      put(word);
       await load();
       keepingFocus(draw);
     } catch (problem) {
-      put(word, h("p", { class: "note bad" }, problem.message));
+      word.append(h("p", { class: "note bad" }, problem.message));
     }
   }
 

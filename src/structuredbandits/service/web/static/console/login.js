@@ -12,13 +12,19 @@ export function loginView(onEntry, sentence, { path, wish } = READER) {
     h("label", { class: "field", for: "key" }, "API key", field),
     word,
     h("button", { type: "submit", class: "main" }, "Sign in"));
+  let tries = 0;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    tries += 1;
+    const mine = tries;
+    // The answer to a key is of no interest after another key was given, or elsewhere.
+    const isOver = () => mine !== tries || !form.isConnected;
     key.set(field.value.trim());
     try {
       await get(path);
-      onEntry();
+      if (!isOver()) onEntry();
     } catch (problem) {
+      if (isOver()) return;
       key.forget();
       put(word, h("p", { class: "note bad" }, problem.message));
       field.focus();

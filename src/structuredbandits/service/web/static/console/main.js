@@ -25,7 +25,10 @@ function viewOf(address) {
 let current = null;
 let turn = 0;
 
-/** Shows what the address says; an answer that comes after another address was chosen is dropped. */
+/**
+ * Shows what the address says, and tells whether it did: an answer that comes after another address
+ * was chosen is dropped.
+ */
 async function show() {
   turn += 1;
   const mine = turn;
@@ -39,14 +42,15 @@ async function show() {
     await view.load();
   } catch (problem) {
     if (mine === turn) refuse(problem);
-    return;
+    return mine === turn;
   }
-  if (mine !== turn) return;
+  if (mine !== turn) return false;
   put(byId("view"), view.element);
   view.draw();
   document.title = `${view.title} · structuredbandits`;
   current = view;
   lookAgain(view, mine);
+  return true;
 }
 
 function lookAgain(view, mine) {
@@ -90,7 +94,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 });
 
 addEventListener("hashchange", async () => {
-  await show();
+  if (!(await show())) return;
   byId("main").focus({ preventScroll: true });
   scrollTo(0, 0);
 });

@@ -49,23 +49,27 @@ export function subjectView(id, name) {
         [["Round", "number"], ["Arm"], ["Probability", "number wide-only"], ["Reward", "number"], ["State"], ["Plausible", "number wide-only"], ["When", "wide-only"]].map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), rows)))));
   const charts = { arms: armsChart(boxes.arms, "rewards"), pulls: pullsChart(boxes.pulls), steps: stepsChart(panels), main: null };
 
-  async function load() {
+  function load() {
+    known.loading = look();
+    return known.loading;
+  }
+
+  async function look() {
     const subject = await get(path);
     const told = JSON.stringify(subject);
-    const same = told === known.told;
-    Object.assign(known, { subject, told });
     if (!known.structure) {
-      const answer = await get(`${experimentPath(id)}/structures/${known.subject.structure_version}`);
+      const answer = await get(`${experimentPath(id)}/structures/${subject.structure_version}`);
       const looks = await get(`/v1/lab/looks?arms=${answer.arms.length}`);
       known.structure = readStructure(answer, looks.arms);
     }
     // A decision or a reward changes what is told of the subject; else its steps are as they were.
-    if (!same) known.steps = await latestSteps();
+    // Both are taken at once, so that nobody sees the one without the other.
+    if (told !== known.told) Object.assign(known, { steps: await latestSteps(subject), subject, told });
   }
 
-  async function latestSteps() {
+  async function latestSteps(subject) {
     const found = [];
-    let after = Math.max(0, known.subject.decided - MOST_STEPS);
+    let after = Math.max(0, subject.decided - MOST_STEPS);
     do {
       const page = await get(`${path}/steps?limit=${PAGE}&after=${after}`);
       found.push(...page.steps);
@@ -76,10 +80,14 @@ export function subjectView(id, name) {
 
   async function forget() {
     if (!(await confirmed(`Delete “${name}” and all its data? This cannot be undone.`, "Delete"))) return;
+    // Nobody looks for whoever is being deleted: it would be told as a fault that the subject is gone.
+    view.live = false;
+    await Promise.allSettled([known.loading]);
     try {
       await ask("DELETE", path);
-      location.hash = experimentLink(id);
+      if (element.isConnected) location.hash = experimentLink(id);
     } catch (problem) {
+      view.live = true;
       put(word, h("p", { class: "note bad" }, problem.message));
     }
   }
@@ -189,5 +197,6 @@ export function subjectView(id, name) {
     return `${begin} ${percent(state.share)} of Θ is plausible: ${many}; ${gone}.${next}`;
   }
 
-  return { element, load, draw, live: true, title: name };
+  const view = { element, load, draw, live: true, title: name };
+  return view;
 }

@@ -6,30 +6,50 @@ import { h, put } from "/static/shared/elements.js";
 const ROWS = 15;
 
 export function subjectsCard(id) {
-  const before = [];
-  let after = null;
+  let trail = []; // behind which id each page begins, from the second to the present one
+  let moving = false;
   let page = { subjects: [], next: null };
   const body = h("tbody", {});
   const field = h("input", { type: "search", id: "find-subject", "aria-label": "A subject's id", placeholder: "A subject's id" });
   const find = h("form", { class: "find" }, field, h("button", { type: "submit" }, "Open"));
-  const move = async (next) => { after = next; await load(); draw(); };
-  const back = h("button", { type: "button", onclick: () => move(before.pop() ?? null) }, "Before");
-  const on = h("button", { type: "button", onclick: () => { before.push(after); return move(page.next); } }, "More");
+  const word = h("div", { role: "alert" });
+  const back = h("button", { type: "button", onclick: () => move(trail.slice(0, -1)) }, "Before");
+  const on = h("button", { type: "button", onclick: () => move([...trail, page.next]) }, "More");
   const heads = [["Subject"], ["Decisions", "number"], ["Rewards", "number"], ["Structure", "number wide-only"], ["First seen", "wide-only"]];
   const element = h("section", { class: "card", "aria-label": "Subjects" },
     h("header", {}, h("h2", {}, "Subjects"), h("p", {}, "somebody anonymous; in the order of their ids")),
     find,
     h("div", { class: "scroll" }, h("table", { id: "subjects" }, h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), body)),
-    h("div", { class: "row" }, back, on));
+    word, h("div", { class: "row" }, back, on));
   find.addEventListener("submit", (event) => {
     event.preventDefault();
     if (field.value.trim()) location.hash = subjectLink(id, field.value.trim());
   });
 
+  // One page at a time: only when it is there one knows what comes after it.
+  async function move(next) {
+    if (moving) return;
+    moving = true;
+    const was = trail;
+    trail = next;
+    put(word);
+    try {
+      await load();
+    } catch (problem) {
+      trail = was;
+      put(word, h("p", { class: "note bad" }, problem.message));
+    } finally {
+      moving = false;
+      draw();
+    }
+  }
+
   async function load() {
+    const mine = trail;
     const query = new URLSearchParams({ limit: ROWS });
-    if (after !== null) query.set("after", after);
-    page = await get(`${experimentPath(id)}/subjects?${query}`);
+    if (mine.length) query.set("after", mine.at(-1));
+    const found = await get(`${experimentPath(id)}/subjects?${query}`);
+    if (mine === trail) page = found; // else another page was chosen meanwhile
   }
 
   function draw() {
@@ -40,7 +60,7 @@ export function subjectsCard(id) {
       h("td", { class: "number wide-only" }, `version ${one.structure_version}`),
       h("td", { class: "soft small nowrap wide-only" }, time(one.created))));
     put(body, rows.length ? rows : h("tr", {}, h("td", { colspan: 5, class: "soft" }, "Nobody yet.")));
-    back.disabled = after === null;
+    back.disabled = trail.length === 0;
     on.disabled = page.next === null;
   }
 

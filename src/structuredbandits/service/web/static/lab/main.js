@@ -55,7 +55,7 @@ async function chooseStructure(choice) {
     player.toStart();
     await runAgain();
   } catch (problem) {
-    trouble(problem.message);
+    if (latest === wish) trouble(problem.message);
   }
 }
 
@@ -103,7 +103,11 @@ async function run() {
     // No trouble(null): what the page says by now may be about a later wish than this answer.
     showRun();
   } catch (problem) {
-    if (!wanted) trouble(problem.message);
+    // Neither over what was wished since, nor over what was said since: the next run tells it again.
+    if (!wanted && !byId("trouble").hasChildNodes()) trouble(problem.message);
+    // In place of the word that it takes long.
+    if (page.answer) showRound(player.round);
+    else byId("sentence").textContent = "";
   } finally {
     running = false;
     clearTimeout(slow);
@@ -171,6 +175,7 @@ async function drawStructure() {
 onTheme(() => {
   setup.redraw();
   if (page.structure) showLegend(page.structure);
+  score.clear();
   if (page.answer) showRun();
 });
 

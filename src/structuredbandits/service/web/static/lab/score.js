@@ -8,19 +8,36 @@ export function scoreTable(table, onWatch) {
   let answer = null;
   let rows = [];
 
+  function rowOf({ policy, look }) {
+    const cells = [0, 1, 2].map(() => h("td", { class: "number" }));
+    const radio = h("input", { type: "radio", name: "watch", value: policy, onchange: () => onWatch(policy) });
+    const name = h("td", {}, h("label", {}, radio, swatch(look, legible(look.colour)), policy));
+    return { policy, radio, cells, line: h("tr", {}, name, ...cells) };
+  }
+
+  function draw() {
+    rows = answer.policies.map(rowOf);
+    const heads = ["Watch", "Regret", "Best arm", "Plausible"];
+    put(table,
+      h("thead", {}, h("tr", {}, heads.map((text, i) => h("th", { scope: "col", class: i ? "number" : null }, text)))),
+      h("tbody", {}, rows.map((row) => row.line)));
+  }
+
   return {
+    // Rows stay while the policies do: an answer that comes during a press or a choice by keys must
+    // not take away what is pressed or chosen.
     setRun(next, watched) {
       answer = next;
-      rows = answer.policies.map((run) => {
-        const cells = [0, 1, 2].map(() => h("td", { class: "number" }));
-        const radio = h("input", { type: "radio", name: "watch", value: run.policy, checked: run.policy === watched, onchange: () => onWatch(run.policy) });
-        const name = h("td", {}, h("label", {}, radio, swatch(run.look, legible(run.look.colour)), run.policy));
-        return { run, cells, line: h("tr", {}, name, ...cells) };
+      const same = rows.length === next.policies.length && rows.every((row, i) => row.policy === next.policies[i].policy);
+      if (!same) draw();
+      rows.forEach((row, i) => {
+        row.run = next.policies[i];
+        row.radio.checked = row.policy === watched;
       });
-      const heads = ["Watch", "Regret", "Best arm", "Plausible"];
-      put(table,
-        h("thead", {}, h("tr", {}, heads.map((text, i) => h("th", { scope: "col", class: i ? "number" : null }, text)))),
-        h("tbody", {}, rows.map((row) => row.line)));
+    },
+    /** The next run is drawn anew, in the colours of that moment. */
+    clear() {
+      rows = [];
     },
     update(round, watched) {
       for (const { run, cells, line } of rows) {
