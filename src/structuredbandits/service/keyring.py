@@ -20,25 +20,43 @@ _KEPT = 1_000
 
 class _Seen(NamedTuple):
     grant: Grant
-    at: float
+    verified: float  # when the database last said so
+    asked: float  # when it was last asked, whether it answered or not
 
 
 class Keyring:
     """Answers what a key opens.
 
-    A key that was seen is believed for some seconds without asking; if the database then does not
-    answer, it is believed further, so that a service can answer from the prior without one.
+    Parameters
+    ----------
+    service
+        Who reads the database.
+    seconds
+        How long a key that was seen is believed without asking.
+    outage_seconds
+        How long it is believed while the database does not answer, so that a service can answer
+        from the prior without one; a key may have been revoked meanwhile.
     """
 
-    def __init__(self, service: Service, seconds: float) -> None:
+    def __init__(self, service: Service, seconds: float, outage_seconds: float) -> None:
         self._service = service
         self._seconds = seconds
+        self._outage_seconds = outage_seconds
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
 
     async def grant(self, text: str) -> Grant | None:
-        """What a key opens; None if it is no key, or revoked."""
+        """What a key opens; None if it is no key, or revoked.
+
+        Raises
+        ------
+        Refusal
+            If the database does not answer, and has not for too long to believe the key.
+        """
         held = self._seen.get(text)
-        if held is not None and time.monotonic() - held.at < self._seconds:
+        moment = time.monotonic()
+        if held is not None and moment - held.verified >= self._outage_seconds:
+            held = None
+        if held is not None and moment - held.asked < self._seconds:
             return held.grant
         number = key_id(text)
         if number is None:
@@ -48,12 +66,13 @@ class Keyring:
         except Refusal:
             if held is None:
                 raise
-            self._seen[text] = _Seen(held.grant, time.monotonic())
+            self._seen[text] = held._replace(asked=time.monotonic())
             return held.grant
         if found is None or found[1].revoked is not None or not fits(text, found[0]):
             self._seen.pop(text, None)
             return None
-        self._seen[text] = _Seen(found[1], time.monotonic())
+        moment = time.monotonic()
+        self._seen[text] = _Seen(found[1], moment, moment)
         while len(self._seen) > _KEPT:
             self._seen.popitem(last=False)
         return found[1]

@@ -71,7 +71,7 @@ class Service:
         self._reading: dict[object, float] = {}  # when each read that is under way began
         self.tallies = Tallies()
         self.comparisons: dict[str, tuple[float, dict[str, Any]]] = {}
-        self.keyring = Keyring(self, settings.key_seconds)
+        self.keyring = Keyring(self, settings.key_seconds, settings.key_outage_seconds)
         self.upkeep = Upkeep(self)
         self.closing = threading.Event()
         self._shared: dict[Hashable, asyncio.Future[Any]] = {}

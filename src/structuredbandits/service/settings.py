@@ -52,6 +52,8 @@ class ServiceSettings:
         How long the database may take for a statement, a lock, a connection.
     sweep_seconds
         How often deadlines and retention are looked after.
+    key_seconds, key_outage_seconds
+        How long a revoked key may still work: while the database answers, and while it does not.
     log_requests
         Whether every request is a line of the log; otherwise only failures are.
     """
@@ -68,6 +70,7 @@ class ServiceSettings:
     lock_seconds: float = 2.0
     connect_seconds: float = 3.0
     sweep_seconds: float = 1.0
-    key_seconds: float = 5.0  # how long a revoked key may still work
+    key_seconds: float = 5.0
+    key_outage_seconds: float = 600.0
     log_requests: bool = False
     limits: Limits = field(default_factory=Limits)
