@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
+import pytest
+
 import structuredbandits as sb
 from tests.service.conftest import Api
 from tests.service.test_experiments import code
@@ -44,7 +46,7 @@ def test_an_arm_that_only_an_older_version_has_can_be_retired(api: Api, tmp_path
 
 
 def test_arms_with_slashes_can_be_retired_and_restored(lite: Api, tmp_path: Path) -> None:
-    arms = ("Action/Adventure", "a/retire", "50 % off?", "plain")
+    arms = ("Action/Adventure", "a/retire", "50 % off?", "/", "a/../b", "...", "plain")
     body = {"id": "films", "structure": file_of(tmp_path, *arms), "policy": "ts-c"}
     assert lite.client.post("/v1/experiments", json=body).status_code == 201
     for arm, written in (
@@ -52,9 +54,25 @@ def test_arms_with_slashes_can_be_retired_and_restored(lite: Api, tmp_path: Path
         ("Action/Adventure", "Action/Adventure"),
         ("a/retire", "a%2Fretire"),
         ("50 % off?", "50%20%25%20off%3F"),
+        ("/", "%2F"),
+        ("a/../b", "a%2F..%2Fb"),
+        ("...", "..."),
     ):
         path = f"/v1/experiments/films/arms/{written}"
         assert lite.client.post(f"{path}/retire").json()["retired_arms"] == [arm]
         assert lite.client.post(f"{path}/restore").json()["retired_arms"] == []
     described = lite.client.get("/openapi.json").json()["paths"]
     assert "/v1/experiments/{experiment}/arms/{arm}/retire" in described
+
+
+@pytest.mark.parametrize("arm", [".", "..", "a\nb", "a\x7f", 201 * "x"], ids=ascii)
+def test_arms_that_no_request_could_name_are_refused(lite: Api, tmp_path: Path, arm: str) -> None:
+    body = {"structure": file_of(tmp_path, "plain", arm)}
+    made = lite.client.post("/v1/experiments", json=body | {"id": "odd", "policy": "ts-c"})
+    assert code(made) == (422, "invalid_input")
+    assert repr(arm[:80]) in made.json()["error"]["message"]
+    assert lite.client.get("/v1/experiments/odd").status_code == 404
+    lite.create()
+    added = lite.client.post("/v1/experiments/shop/structures", json=body)
+    assert code(added) == (422, "invalid_input")
+    assert lite.client.get("/v1/experiments/shop").json()["structure_version"] == 1

@@ -29,6 +29,8 @@ from structuredbandits.service.storage import tables
 from structuredbandits.structure import Structure
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+# What a request can name, also as a part of a path; there "." and ".." are taken for folders.
+_ARM = re.compile(r"(?!\.{1,2}\Z)[^\x00-\x1f\x7f]{1,200}")
 UNUSABLE = "experiment_unusable"
 _log = logging.getLogger(__name__)
 
@@ -244,6 +246,12 @@ def create_experiment(
 def _store_structure(
     connection: Connection, name: str, version: int, structure: Structure, moment: int
 ) -> None:
+    for arm in structure.arms:
+        if not _ARM.fullmatch(arm):
+            raise InvalidInput(
+                f"an arm is called {arm[:80]!r}, by which no request could name it; give it up to "
+                "200 visible characters, and neither '.' nor '..'."
+            )
     row = {
         "experiment": name,
         "version": version,
