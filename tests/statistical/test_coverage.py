@@ -12,6 +12,7 @@ from scipy import stats
 
 import structuredbandits as sb
 from tests.statistical.agreement import assert_share, share_exceeds
+from tests.statistical.ruled_out import proved, times_ruled_out
 
 MOMENTS = (5, 10, 20, 40)
 TRUTH = 1.5
@@ -32,27 +33,19 @@ def known_by_bounds(sigma: float = 2.0) -> sb.Structure:
     )
 
 
-def times_ruled_out(
+def count_over_runs(
     structure: sb.Structure, alpha: float, seed: int, noise: float = 2.0
 ) -> list[int]:
     """In how many of the runs of UCB-C the truth is ruled out, at each of the moments."""
-    algorithm = sb.Competitive(sb.UCB(alpha=3.0), alpha=alpha)
     truth = dict(zip(structure.arms, sb.load_structure("three-arms").means_at(TRUTH), strict=True))
-    place = structure.parameters.nearest(TRUTH)
-    luck = np.random.default_rng(seed).normal(0.0, noise, (RUNS, MOMENTS[-1])).tolist()
-    ruled_out = dict.fromkeys(MOMENTS, 0)
-    for run in range(RUNS):
-        policy = algorithm.start(structure, seed=run)
-        for received, deviation in enumerate(luck[run], start=1):
-            arm = policy.pull()
-            policy.update(arm, truth[arm] + deviation)
-            if received in ruled_out:
-                ruled_out[received] += not policy.confidence_set.mask[place]
-    return list(ruled_out.values())
-
-
-def proved(alpha: float) -> list[float]:
-    return [min(1.0, 2 * 3 * t ** (1 - alpha)) for t in MOMENTS]
+    return times_ruled_out(
+        sb.Competitive(sb.UCB(alpha=3.0), alpha=alpha),
+        structure,
+        truth,
+        structure.parameters.nearest(TRUTH),
+        np.random.default_rng(seed).normal(0.0, noise, (RUNS, MOMENTS[-1])).tolist(),
+        MOMENTS,
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,8 +56,8 @@ def proved(alpha: float) -> list[float]:
 def test_the_truth_is_ruled_out_no_more_often_than_proved(
     structure: sb.Structure, alpha: float
 ) -> None:
-    hits = times_ruled_out(structure, alpha, seed=31)
-    for count, bound in zip(hits, proved(alpha), strict=True):
+    hits = count_over_runs(structure, alpha, seed=31)
+    for count, bound in zip(hits, proved(3, alpha, MOMENTS), strict=True):
         assert not share_exceeds(count, RUNS, bound)
 
 
@@ -75,9 +68,9 @@ def test_the_truth_is_ruled_out_no_more_often_than_proved(
 )
 def test_a_set_that_is_too_small_breaks_the_bound(structure: sb.Structure, alpha: float) -> None:
     """So that the test above can fail: the bound for alpha 3 is broken at some moment."""
-    hits = times_ruled_out(structure, alpha, seed=32)
-    broken = [share_exceeds(n, RUNS, bound) for n, bound in zip(hits, proved(3.0), strict=True)]
-    assert any(broken)
+    hits = count_over_runs(structure, alpha, seed=32)
+    bounds = proved(3, 3.0, MOMENTS)
+    assert any(share_exceeds(n, RUNS, bound) for n, bound in zip(hits, bounds, strict=True))
 
 
 # -- with fixed numbers of pulls the probability is known exactly ----------------------------------

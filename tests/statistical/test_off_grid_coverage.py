@@ -14,6 +14,7 @@ import pytest
 import structuredbandits as sb
 from structuredbandits.structure import PiecewiseLinear
 from tests.statistical.agreement import share_exceeds
+from tests.statistical.ruled_out import proved, times_ruled_out
 
 MOMENTS = (10, 30, 100, 300)
 ALPHA = 3.0
@@ -41,26 +42,21 @@ def from_functions(sound: bool) -> sb.Structure:
     )
 
 
-def times_ruled_out(structure: sb.Structure, theta: float, seed: int) -> list[int]:
+def count_over_runs(structure: sb.Structure, theta: float, seed: int) -> list[int]:
     """In how many runs of UCB-C the grid point nearest to θ is ruled out, at each moment."""
-    algorithm = sb.Competitive(sb.UCB(alpha=ALPHA), alpha=ALPHA)
-    truth = {arm: PiecewiseLinear(pairs)(theta) for arm, pairs in CURVES.items()}
-    place = structure.parameters.nearest(theta)
-    luck = np.random.default_rng(seed).normal(0.0, SIGMA, (RUNS, MOMENTS[-1])).tolist()
-    ruled_out = dict.fromkeys(MOMENTS, 0)
-    for run in range(RUNS):
-        policy = algorithm.start(structure, seed=run)
-        for received, deviation in enumerate(luck[run], start=1):
-            arm = policy.pull()
-            policy.update(arm, truth[arm] + deviation)
-            if received in ruled_out:
-                ruled_out[received] += not policy.confidence_set.mask[place]
-    return list(ruled_out.values())
+    return times_ruled_out(
+        sb.Competitive(sb.UCB(alpha=ALPHA), alpha=ALPHA),
+        structure,
+        {arm: PiecewiseLinear(pairs)(theta) for arm, pairs in CURVES.items()},
+        structure.parameters.nearest(theta),
+        np.random.default_rng(seed).normal(0.0, SIGMA, (RUNS, MOMENTS[-1])).tolist(),
+        MOMENTS,
+    )
 
 
 def breaks_the_bound(counts: list[int]) -> bool:
-    proved = [min(1.0, 2 * len(CURVES) * t ** (1 - ALPHA)) for t in MOMENTS]
-    return any(share_exceeds(n, RUNS, bound) for n, bound in zip(counts, proved, strict=True))
+    bounds = proved(len(CURVES), ALPHA, MOMENTS)
+    return any(share_exceeds(n, RUNS, bound) for n, bound in zip(counts, bounds, strict=True))
 
 
 @pytest.mark.parametrize("make", [from_pieces, from_functions])
@@ -70,5 +66,5 @@ def test_a_sound_cell_keeps_the_truth_and_a_point_loses_it(
 ) -> None:
     sound, points = make(sound=True), make(sound=False)
     assert theta not in list(points.parameters)
-    assert not breaks_the_bound(times_ruled_out(sound, theta, seed=41))
-    assert breaks_the_bound(times_ruled_out(points, theta, seed=42))
+    assert not breaks_the_bound(count_over_runs(sound, theta, seed=41))
+    assert breaks_the_bound(count_over_runs(points, theta, seed=42))
