@@ -54,6 +54,28 @@ def last_line_of_the_audit(api: Api) -> int:
         return int(connection.execute(text("SELECT max(number) FROM audit")).scalar_one())
 
 
+def changed(source: Path, change: Callable[[str, bytes], bytes | None]) -> Path:
+    """A copy of a backup of which some members are others, or none."""
+    target = source.with_name("changed.backup")
+    with zipfile.ZipFile(source) as whole, zipfile.ZipFile(target, "w") as copy:
+        for name in whole.namelist():
+            content = change(name, whole.read(name))
+            if content is not None:
+                copy.writestr(name, content)
+    return target
+
+
+def saying(**changes: Any) -> Callable[[str, bytes], bytes | None]:
+    """Let a backup say something else of itself."""
+
+    def change(name: str, content: bytes) -> bytes:
+        if name != "backup.json":
+            return content
+        return json.dumps(json.loads(content) | changes).encode()
+
+    return change
+
+
 def test_what_was_deleted_before_the_backup_keeps_its_numbers(
     api: Api, tmp_path: Path, restored: Restored
 ) -> None:
@@ -144,18 +166,10 @@ def test_a_backup_that_does_not_say_its_numbers_restores_nothing(
 ) -> None:
     lite.create()
     back_up(lite.service.database, tmp_path / "all.backup")
-    with (
-        zipfile.ZipFile(tmp_path / "all.backup") as whole,
-        zipfile.ZipFile(tmp_path / "changed.backup", "w") as changed,
-    ):
-        for name in whole.namelist():
-            content = whole.read(name)
-            if name == "backup.json":
-                content = json.dumps(json.loads(content) | change).encode()
-            changed.writestr(name, content)
+    wrong = changed(tmp_path / "all.backup", saying(**change))
     database = open_database(str(tmp_path / "new.db"))
     with pytest.raises(DamagedFile, match="not a complete backup"):
-        restore(database, tmp_path / "changed.backup")
+        restore(database, wrong)
     database.close()
     assert not (tmp_path / "new.db").exists()
 
@@ -164,16 +178,13 @@ def test_rows_that_no_table_takes_restore_nothing(api: Api, tmp_path: Path) -> N
     api.create()
     reward(api, api.decide())
     back_up(api.service.database, tmp_path / "all.backup")
-    with (
-        zipfile.ZipFile(tmp_path / "all.backup") as whole,
-        zipfile.ZipFile(tmp_path / "changed.backup", "w") as changed,
-    ):
-        for name in whole.namelist():
-            content = whole.read(name)
-            changed.writestr(name, content * 2 if name == "subjects.jsonl" else content)
+    twice = changed(
+        tmp_path / "all.backup",
+        lambda name, content: content * 2 if name == "subjects.jsonl" else content,
+    )
     database = open_database(str(tmp_path / "new.db"))
     with pytest.raises(DamagedFile, match="IntegrityError"):
-        restore(database, tmp_path / "changed.backup")
+        restore(database, twice)
     with database.read() as connection:
         assert connection.execute(text("SELECT count(*) FROM experiments")).scalar_one() == 0
     database.close()

@@ -10,18 +10,23 @@ import base64
 import json
 import os
 import secrets
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, LargeBinary, Table, func, insert, select, text
+from sqlalchemy import Connection, LargeBinary, MetaData, Table, func, insert, select, text
 from sqlalchemy.exc import DataError, IntegrityError
 
 from structuredbandits.errors import DamagedFile, FileError, InvalidInput, WrongVersion
-from structuredbandits.service.storage import Database, migrate, tables
-from structuredbandits.service.storage.migrate import newest_version, schema_version
+from structuredbandits.service.storage import Database, migrate, open_database, tables
+from structuredbandits.service.storage.migrate import (
+    known_versions,
+    newest_version,
+    schema_version,
+)
 
 FORMAT = "structuredbandits.backup"
 _ABOUT = "backup.json"
@@ -139,7 +144,7 @@ def restore(database: Database, source: Path) -> dict[str, int]:
     InvalidInput
         If the database is not empty.
     DamagedFile, WrongVersion
-        If the file is not a backup, or of other tables than this version knows.
+        If the file is not a backup, or of newer tables than this version knows.
     """
     try:
         archive = zipfile.ZipFile(source)
@@ -148,24 +153,53 @@ def restore(database: Database, source: Path) -> dict[str, int]:
     except zipfile.BadZipFile as error:
         raise _damaged(source, error) from error
     with archive:
-        numbers = _check(archive, source)
+        about = _check(archive, source)
+        if about.version != newest_version():
+            return _restore_older(database, archive, source, about)
         migrate(database.url)
         with database.write() as connection:
             _require_empty(database, connection)
             given = _last_numbers(database, connection)
-            try:
-                counts = {table.name: _fill(archive, connection, table) for table in _TABLES}
-            except _FAULTS as error:
-                raise _damaged(source, error) from error
-            except (IntegrityError, DataError) as error:
-                raise _damaged(source, type(error.orig).__name__) from error
-            for kind, last in numbers.items():
+            counts = _fill_all(archive, source, connection, tables.metadata)
+            for kind, last in about.numbers.items():
                 _continue(database, connection, kind, max(last, given[kind]) + _LEAP)
     return counts
 
 
-def _check(archive: zipfile.ZipFile, source: Path) -> dict[str, int]:
-    """Refuse what is no backup, or one of other tables; the last numbers that it knows."""
+def _restore_older(
+    database: Database, archive: zipfile.ZipFile, source: Path, about: _About
+) -> dict[str, int]:
+    """Restore older tables into a file of their own, where they are migrated, and go on from it."""
+    with tempfile.TemporaryDirectory(prefix="structuredbandits-") as folder:
+        between = open_database(str(Path(folder) / "between.db"))
+        try:
+            migrate(between.url, about.version)
+            with between.write() as connection:
+                older = MetaData()
+                older.reflect(connection)
+                _fill_all(archive, source, connection, older)
+            migrate(between.url)
+            with between.write() as connection:
+                seen = _last_numbers(between, connection)
+                highest = connection.execute(select(func.max(tables.decisions.c.settled))).scalar()
+                seen[_SETTLEMENTS] = max(seen[_SETTLEMENTS], highest or 0)
+                for kind, last in seen.items():
+                    _continue(between, connection, kind, max(last, about.numbers.get(kind, 0)))
+            back_up(between, Path(folder) / "newest.backup")
+        finally:
+            between.close()
+        return restore(database, Path(folder) / "newest.backup")
+
+
+class _About(NamedTuple):
+    """What a backup says of itself."""
+
+    version: str  # of its tables
+    numbers: dict[str, int]  # the last ones that were given; those of the first tables told none
+
+
+def _check(archive: zipfile.ZipFile, source: Path) -> _About:
+    """Refuse what is no backup, or one of tables that this library does not know."""
     try:
         about = json.loads(archive.read(_ABOUT))
         kind, version = about["format"], about["tables"]
@@ -173,13 +207,15 @@ def _check(archive: zipfile.ZipFile, source: Path) -> dict[str, int]:
         raise _damaged(source, error) from error
     if kind != FORMAT:
         raise _damaged(source, "it does not say that it is a backup")
-    if version != newest_version():
+    if str(version) not in known_versions():
         raise WrongVersion(
-            f"{source} holds tables of version {version!r} and this library has "
+            f"{source} holds tables of version {version!r} and this library knows "
             f"{newest_version()!r}; restore it with the version that wrote it."
         )
+    if version != newest_version() and "numbers" not in about:
+        return _About(version, {})
     try:
-        return {name: int(about["numbers"][name]) for name in _sequences()}
+        return _About(version, {name: int(about["numbers"][name]) for name in _sequences()})
     except _FAULTS as error:
         raise _damaged(source, error) from error
 
@@ -206,6 +242,19 @@ def _rows(archive: zipfile.ZipFile, table: Table) -> Iterator[dict[str, Any]]:
             for name in binary:
                 row[name] = base64.b64decode(row[name], validate=True)
             yield row
+
+
+def _fill_all(
+    archive: zipfile.ZipFile, source: Path, connection: Connection, described: MetaData
+) -> dict[str, int]:
+    """Fill all tables of a version: rows of each."""
+    names = [table.name for table in _TABLES if table.name in described.tables]
+    try:
+        return {name: _fill(archive, connection, described.tables[name]) for name in names}
+    except _FAULTS as error:
+        raise _damaged(source, error) from error
+    except (IntegrityError, DataError) as error:
+        raise _damaged(source, type(error.orig).__name__) from error
 
 
 def _fill(archive: zipfile.ZipFile, connection: Connection, table: Table) -> int:

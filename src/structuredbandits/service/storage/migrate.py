@@ -46,6 +46,20 @@ def newest_version() -> str:
     return head
 
 
+def known_versions() -> frozenset[str]:
+    """All versions of the tables that this library can bring to the newest.
+
+    Examples
+    --------
+    >>> known_versions() >= {"0001", newest_version()}
+    True
+    """
+    from alembic.script import ScriptDirectory
+
+    scripts = ScriptDirectory.from_config(_config()).walk_revisions()
+    return frozenset(script.revision for script in scripts)
+
+
 def schema_version(connection: Connection) -> str | None:
     """The version of the tables in a database; None if it is empty."""
     from alembic.migration import MigrationContext
@@ -72,8 +86,15 @@ def _alone(url: URL) -> Iterator[Connection]:
         engine.dispose()
 
 
-def migrate(url: URL) -> str:
+def migrate(url: URL, version: str | None = None) -> str:
     """Make or change the tables as needed, once, however many processes start together.
+
+    Parameters
+    ----------
+    url
+        Where they are.
+    version
+        What to bring them to; the newest version if left out.
 
     Returns
     -------
@@ -86,16 +107,14 @@ def migrate(url: URL) -> str:
         If a newer version of this library has been here.
     """
     from alembic import command
-    from alembic.script import ScriptDirectory
 
+    wanted = version or newest_version()
     with reachable(url), _alone(url) as connection:
-        config = _config(connection)
         present = schema_version(connection)
-        known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-        if present is not None and present not in known:
+        if present is not None and present not in known_versions():
             raise WrongVersion(
                 f"the database has tables of version {present!r} and this library knows "
                 f"{newest_version()!r}; use the version of the library that made them."
             )
-        command.upgrade(config, "head")
-        return newest_version()
+        command.upgrade(_config(connection), wanted)
+        return wanted
