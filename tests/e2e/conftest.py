@@ -38,10 +38,11 @@ class Site(NamedTuple):
     """A key that opens everything."""
     reader: str
     """A key that only reads."""
+    database: Path
 
     def client(self) -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.admin}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=60.0)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=900.0)
 
 
 def make_key(database: Path, *scopes: str) -> str:
@@ -63,12 +64,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with log.open("wb") as written:
         process = subprocess.Popen(
             # A busy machine must not be told as a fault of the database.
-            [*COMMAND, "serve", "--db", str(database), "--port", "0", "--request-seconds", "60"],
+            [*COMMAND, "serve", "--db", str(database), "--port", "0", "--request-seconds", "600"],
             stderr=written,
             stdout=subprocess.DEVNULL,
         )
     try:
-        running = Site(_address(process, log), admin, reader)
+        running = Site(_address(process, log), admin, reader, database)
         _compile(running)
         yield running
     finally:
@@ -78,13 +79,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def _compile(site: Site) -> None:
     """Run once what the pages run, so that no test waits for a compiler."""
-    for problem, theta in (("three-arms", 0.5), ("plane", [0.9, 0.2]), ("movielens", 67)):
-        body = {"structure": {"problem": problem}, "theta": theta, "rounds": 3}
-        policies = ["ucb", "ucb-s", "ucb-c", "ts", "ts-c"]
-        path = f"{site.url}/v1/lab/runs"
-        with site.client() as client:
-            asked = client.post(path, json=body | {"policies": policies}, timeout=900)
-        asked.raise_for_status()
+    with site.client() as client:
+        for problem, theta in (("three-arms", 0.5), ("plane", [0.9, 0.2]), ("movielens", 67)):
+            body = {"structure": {"problem": problem}, "theta": theta, "rounds": 3}
+            policies = ["ucb", "ucb-s", "ucb-c", "ts", "ts-c"]
+            client.post("/v1/lab/runs", json=body | {"policies": policies}).raise_for_status()
+        body = {"id": "warm-up", "structure": {"problem": "three-arms"}, "policy": "ts-c"}
+        client.post("/v1/experiments", json=body).raise_for_status()
+        path = "/v1/experiments/warm-up"
+        made = client.post(f"{path}/decisions", json={"subject": "somebody"}).raise_for_status()
+        put = {"reward": 3.0}
+        client.put(f"/v1/decisions/{made.json()['id']}/reward", json=put).raise_for_status()
+        while client.get(f"{path}/summary").status_code != 200:
+            pass  # its baseline is compiled for longer than a request waits
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:

@@ -92,7 +92,10 @@ def test_rubbish_is_refused_everywhere(server: Server, rubbish: str) -> None:
             check_refused(http.request(method, path, content=BODIES[rubbish], headers=JSON))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(
     place=st.sampled_from(PLACES),
     body=st.recursive(
