@@ -22,6 +22,7 @@ This module is imported by everything, so it must not know anything else of the 
         ├── NotAllowed            no key, a wrong one, or one for something else (401, 403)
         ├── NotFound              no such experiment, subject or decision (404)
         ├── Conflict              something else stands there already (409)
+        │   └── Unusable          an experiment that this service's version cannot serve
         └── Refused               a request that it cannot use (all other 4xx)
 
     StructureWarning (a UserWarning)
@@ -133,6 +134,10 @@ class NotFound(ServiceError):
 
 class Conflict(ServiceError):
     """What was asked contradicts what is stored, such as a second, different reward."""
+
+
+class Unusable(Conflict):
+    """The service runs another version than the experiment was made with, and cannot serve it."""
 
 
 class Refused(ServiceError):

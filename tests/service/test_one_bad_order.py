@@ -77,9 +77,7 @@ def test_an_experiment_that_cannot_be_loaded_refuses_only_its_own(api: Api, brok
         assert {results[place].code for place in (1, 2, 3)} == {"experiment_unusable"}
         assert "bea" not in names(other.service)
         listed = other.client.get("/v1/experiments").json()["experiments"]
-        states = {one["id"]: one["state"] for one in listed}
-        assert states["good"] == "running"
-        assert states.get("bad", "unusable") == "unusable"
+        assert {one["id"]: one["state"] for one in listed} == {"good": "running", "bad": "unusable"}
         asked = other.client.post("/v1/experiments/bad/decisions", json={"subject": "ana"})
         assert code(asked) == (409, "experiment_unusable")
 

@@ -16,6 +16,7 @@ from structuredbandits.errors import (
     Refused,
     ServiceError,
     Unavailable,
+    Unusable,
 )
 
 _BY_STATUS: dict[int, type[ServiceError]] = {
@@ -26,6 +27,7 @@ _BY_STATUS: dict[int, type[ServiceError]] = {
     429: Overloaded,
     503: Unavailable,
 }
+_BY_CODE: dict[str, type[ServiceError]] = {"experiment_unusable": Unusable}
 
 
 def error_of(status: int, body: object, retry_after: float | None = None) -> ServiceError:
@@ -56,5 +58,7 @@ def error_of(status: int, body: object, retry_after: float | None = None) -> Ser
     if not message:
         shown = str(body).strip()[:200] or "nothing else"
         message = f"The service answered {status}: {shown}"
-    kind = _BY_STATUS.get(status, Refused if 400 <= status < 500 else ServiceError)
+    kind = _BY_CODE.get(code) or _BY_STATUS.get(
+        status, Refused if 400 <= status < 500 else ServiceError
+    )
     return kind(message, status=status, code=code, retry_after=retry_after)

@@ -136,11 +136,12 @@ class Experiment(Record):
     id
         Its name in every address.
     state
-        ``"running"`` or ``"paused"``.
+        ``"running"`` or ``"paused"``; ``"unusable"`` if the service's version of the library cannot
+        serve it: then all that needs its structure raises `Unusable`.
     policy
         The name of the policy, as on the command line.
     settings
-        What it was created with, defaults filled in.
+        What it was created with, defaults filled in; empty if they cannot be read.
     arms, retired_arms
         Of the newest version of the structure; which of them are not chosen any more.
     structure_version
@@ -149,6 +150,8 @@ class Experiment(Record):
         How many the structure has.
     created
         When.
+    reason
+        Why it is unusable, if it is.
     """
 
     id: str
@@ -160,6 +163,7 @@ class Experiment(Record):
     structure_version: int
     parameters: int
     created: str
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ class Experiment:
         try:
             settings = ExperimentSettings(**orjson.loads(row["settings"]))
         except (TypeError, ValueError) as error:
-            raise unusable(row["id"], "its settings cannot be read") from error
+            raise unusable(row["id"], "its settings cannot be read.") from error
         return cls(
             id=row["id"],
             state=row["state"],
@@ -136,7 +136,7 @@ def unusable(name: str, reason: str) -> Refusal:
     return Refusal(
         409,
         UNUSABLE,
-        f"experiment {name!r} cannot be served: {reason.rstrip('.')}.",
+        f"experiment {name!r} cannot be served: {reason}",
         "Serve it with the version of the library that made it.",
     )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Path
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, RowMapping, select
 from starlette.responses import Response
 
 from structuredbandits.errors import DamagedFile
@@ -28,7 +29,7 @@ from structuredbandits.service.api.access import (
 from structuredbandits.service.api.answers import answer, refusals
 from structuredbandits.service.experiments import Experiment
 from structuredbandits.service.picture import structure_picture
-from structuredbandits.service.refusals import Refusal
+from structuredbandits.service.refusals import Refusal, unknown_experiment
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.storage import tables
 from structuredbandits.structure import Structure
@@ -68,6 +69,7 @@ async def told(service: Service, experiment: Experiment) -> dict[str, Any]:
     content = {
         "id": experiment.id,
         "state": experiment.state,
+        "reason": None,
         "policy": experiment.policy,
         "settings": asdict(experiment.settings),
         "arms": [],
@@ -79,10 +81,41 @@ async def told(service: Service, experiment: Experiment) -> dict[str, Any]:
     try:
         structure = (await service.version(experiment, experiment.version)).structure
     except Refusal as refusal:
-        if refusal.code != use.UNUSABLE:
-            raise
-        return content | {"state": "unusable"}
+        return content | _why_not(refusal)
     return content | {"arms": list(structure.arms), "parameters": structure.n_parameters}
+
+
+async def _told_row(service: Service, row: RowMapping) -> dict[str, Any]:
+    """The same of a row, also if its settings cannot be read."""
+    try:
+        experiment = Experiment.from_row(row)
+    except Refusal as refusal:
+        return {
+            "id": row["id"],
+            "policy": row["policy"],
+            "settings": {},
+            "arms": [],
+            "retired_arms": orjson.loads(row["retired"]),
+            "structure_version": row["version"],
+            "parameters": 0,
+            "created": timestamp(row["created"]),
+        } | _why_not(refusal)
+    return await told(service, experiment)
+
+
+def _why_not(refusal: Refusal) -> dict[str, Any]:
+    """That an experiment cannot be served, and why; any other refusal stays one."""
+    if refusal.code != use.UNUSABLE:
+        raise refusal
+    return {"state": "unusable", "reason": f"{refusal.message} {refusal.remedy}"}
+
+
+def _rows(connection: Connection, name: str | None) -> Sequence[RowMapping]:
+    """The experiment of that id, or all of them."""
+    statement = select(tables.experiments).order_by(tables.experiments.c.created)
+    if name is not None:
+        statement = statement.where(tables.experiments.c.id == name)
+    return connection.execute(statement).mappings().all()
 
 
 async def _change(
@@ -125,15 +158,8 @@ async def create_experiment(
 )
 async def list_experiments(service: ServiceOf, grant: MayRead) -> Response:
     """List the experiments that the key opens."""
-
-    def find(connection: Connection) -> list[Experiment]:
-        statement = select(tables.experiments).order_by(tables.experiments.c.created)
-        if grant.experiment is not None:
-            statement = statement.where(tables.experiments.c.id == grant.experiment)
-        return use.readable(connection.execute(statement).mappings())
-
-    found = await service.read(find)
-    return answer({"experiments": [await told(service, one) for one in found]})
+    found = await service.read(lambda connection: _rows(connection, grant.experiment))
+    return answer({"experiments": [await _told_row(service, one) for one in found]})
 
 
 @router.get(
@@ -145,8 +171,10 @@ async def get_experiment(
     experiment: ExperimentPath, service: ServiceOf, grant: MayRead
 ) -> Response:
     """Show an experiment."""
-    found = await service.read(lambda c: use.require_experiment(c, experiment))
-    return answer(await told(service, found))
+    found = await service.read(lambda connection: _rows(connection, experiment))
+    if not found:
+        raise unknown_experiment(experiment)
+    return answer(await _told_row(service, found[0]))
 
 
 @router.patch(

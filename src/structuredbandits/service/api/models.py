@@ -118,9 +118,13 @@ class ExperimentAnswer(Documented):
     """An experiment."""
 
     id: str
-    state: str
+    state: Literal["running", "paused", "unusable"]
+    reason: str | None = Field(
+        default=None,
+        description="Why this version of the library cannot serve it, if it is unusable.",
+    )
     policy: str
-    settings: Settings
+    settings: Settings = Field(description="Empty if they cannot be read.")
     arms: list[str]
     retired_arms: list[str]
     structure_version: int

@@ -32,13 +32,15 @@ export function experimentView(id) {
   const remark = (text) => h("p", {}, text);
   const [legend, rewardLegend, structureLegend] = [0, 1, 2].map(() => h("div", { class: "legend" }));
   const baselineText = h("p", { class: "small soft" });
-  const element = h("div", {}, head, word, h("div", { class: "stack" }, behind, facts, health,
+  const unusable = h("p", { class: "note bad", id: "unusable", hidden: true });
+  const rest = h("div", { class: "stack" }, behind, facts, health,
     h("div", { class: "two" },
       card("Allocation", remark("share of the decisions of each arm, over time"), allocationBox, legend),
       card("Reward", remark("mean of the rewards, over time"), rewardBox, rewardLegend, baselineText)),
     h("div", { class: "two" },
       h("div", { class: "stack" }, card("Structure", structureText, structureBox, structureLegend), card("Arms", remark("over all subjects"), armsTable)),
-      subjects.element)));
+      subjects.element));
+  const element = h("div", {}, head, word, unusable, rest);
 
   async function load() {
     known.asked += 1;
@@ -48,6 +50,7 @@ export function experimentView(id) {
     if (mine < known.taken) return;
     known.taken = mine;
     known.experiment = experiment;
+    if (experiment.state === "unusable") return; // nothing else can be told of it
     const { structure_version: version, policy, arms } = experiment;
     if (version !== known.version) {
       const names = [policy.slice(0, 80), BASELINE];
@@ -89,13 +92,13 @@ export function experimentView(id) {
     }
   }
 
-  function headOf({ state, policy, created }) {
+  function headOf({ state, reason, policy, created }) {
     const next = state === "running" ? "paused" : "running";
     const change = h("button", { type: "button", id: "change-state", onclick: () => act(() => ask("PATCH", path, { state: next })) }, state === "running" ? "Pause" : "Let it run");
     return [
       h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Experiments"), " / "),
-      h("div", { class: "page-head" }, h("h1", {}, id), stateTag(state), h("span", { class: "tag" }, policy), h("span", { class: "soft small" }, "created ", time(created)),
-        h("div", { class: "row" }, h("span", { class: "live" }, "live"), change)),
+      h("div", { class: "page-head" }, h("h1", {}, id), stateTag({ state, reason }), h("span", { class: "tag" }, policy), h("span", { class: "soft small" }, "created ", time(created)),
+        h("div", { class: "row" }, h("span", { class: "live" }, "live"), state === "unusable" ? null : change)),
     ];
   }
 
@@ -167,6 +170,10 @@ export function experimentView(id) {
   function draw() {
     const { experiment, structure } = known;
     put(head, headOf(experiment));
+    unusable.hidden = experiment.state !== "unusable";
+    rest.hidden = !unusable.hidden;
+    unusable.textContent = experiment.reason ?? "";
+    if (rest.hidden) return;
     put(legend, structure.arms.length <= 12 ? structure.arms.map((arm) => armName(arm.name, arm.look)) : null);
     structureText.textContent = `version ${known.version}, ${experiment.parameters.toLocaleString("en")} θ; new subjects get it`;
     if (!known.drawn) {

@@ -17,7 +17,8 @@ export function listView() {
 
   async function load() {
     ({ experiments } = await get("/v1/experiments"));
-    for (const { id } of experiments.slice(0, MOST_SUMMARIES)) fill(id);
+    // One that cannot be served has no figures.
+    for (const { id } of experiments.filter(({ state }) => state !== "unusable").slice(0, MOST_SUMMARIES)) fill(id);
   }
 
   // Figures come when they are ready; the list does not wait for them.
@@ -39,9 +40,9 @@ export function listView() {
   function rowOf(experiment, summary) {
     return h("tr", { class: "link", "data-id": experiment.id },
       h("td", {}, h("a", { href: experimentLink(experiment.id) }, experiment.id)),
-      h("td", {}, stateTag(experiment.state)),
+      h("td", {}, stateTag(experiment)),
       h("td", { class: "nowrap" }, experiment.policy),
-      h("td", { class: "number" }, experiment.arms.length),
+      h("td", { class: "number" }, experiment.arms.length || "–"),
       h("td", { class: "number" }, summary ? summary.subjects.toLocaleString("en") : "–"),
       h("td", { class: "number" }, summary ? summary.decisions.toLocaleString("en") : "–"),
       h("td", { class: "number" }, summary ? summary.pending.toLocaleString("en") : "–"),

@@ -7,8 +7,11 @@ export const experimentLink = (id) => `#/experiments/${encodeURIComponent(id)}`;
 export const subjectLink = (id, subject) => `${experimentLink(id)}/subjects/${encodeURIComponent(subject)}`;
 export const experimentPath = (id) => `/v1/experiments/${encodeURIComponent(id)}`;
 
-export function stateTag(state) {
-  return h("span", { class: `tag ${state === "running" ? "good" : "warn"}` }, state);
+const STATES = { running: "good", paused: "warn", unusable: "bad" };
+
+/** The state of an experiment; of one that cannot be served a pointer that rests on it tells why. */
+export function stateTag({ state, reason }) {
+  return h("span", { class: `tag ${STATES[state] ?? "warn"}`, title: reason }, state);
 }
 
 const VERDICTS = { fits: "good", doubtful: "warn", refuted: "bad", untested: "" };
