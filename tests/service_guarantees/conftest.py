@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from structuredbandits.client import Client, Experiment, Retries
+from structuredbandits.errors import Conflict, Unavailable
 from tests.service_guarantees.postgres import Postgres
 from tests.service_guarantees.servers import Launcher, Server, launcher
 
@@ -49,8 +51,19 @@ def database(request: pytest.FixtureRequest, new_database: Callable[[str], str])
 
 
 def create(server: Server, **settings: object) -> Experiment:
-    """The experiment that the tests use: 18 films, 106 segments of users."""
-    with Client(server.url, retries=Retries(attempts=1)) as client:
-        return client.create_experiment(
-            "movielens", "hierarchical", id=EXPERIMENT, settings=settings
-        )
+    """The experiment that the tests use: 18 films, 106 segments of users.
+
+    Where the service is told to give up soon, a busy machine may be too slow even for this.
+    """
+    with Client(server.url, retries=Retries(attempts=1), timeout_seconds=120) as client:
+        end = time.monotonic() + 120
+        while True:
+            try:
+                return client.create_experiment(
+                    "movielens", "hierarchical", id=EXPERIMENT, settings=settings
+                )
+            except Conflict:  # it was stored, although nobody waited for that
+                return client.experiment(EXPERIMENT)
+            except Unavailable:
+                if time.monotonic() > end:
+                    raise

@@ -44,23 +44,32 @@ class Worker(threading.Thread):
     """
 
     def __init__(
-        self, urls: Sequence[str], key: str | None, experiment: str, number: int, steps: int | None
+        self,
+        urls: Sequence[str],
+        key: str | None,
+        experiment: str,
+        number: int,
+        steps: int | None,
+        last_step: threading.Event,
     ) -> None:
         super().__init__(daemon=True)
         self.acknowledged = Acknowledged()
         self.failure: BaseException | None = None
         self.stopping = threading.Event()
         self.refusals = 0
-        self._clients = [Client(url, key, retries=ONCE, timeout_seconds=10.0) for url in urls]
+        self._clients = [Client(url, key, retries=ONCE, timeout_seconds=60.0) for url in urls]
         self._experiment = experiment
         self._number = number
         self._steps = steps
+        self._last_step = last_step
         self._turn = number
 
     def run(self) -> None:
         try:
             step = 0
             while not self.stopping.is_set() and step != self._steps:
+                if step + 1 == self._steps:
+                    self._last_step.wait()
                 self._step(step)
                 step += 1
         except BaseException as failure:
@@ -93,7 +102,7 @@ class Worker(threading.Thread):
 
 
 class Load:
-    """Some workers at once."""
+    """Some workers at once; with `held`, their last step waits until `last_step` is set."""
 
     def __init__(
         self,
@@ -102,8 +111,14 @@ class Load:
         experiment: str,
         workers: int,
         steps: int | None = None,
+        held: bool = False,
     ) -> None:
-        self.workers = [Worker(urls, key, experiment, n, steps) for n in range(workers)]
+        self.last_step = threading.Event()
+        if not held:
+            self.last_step.set()
+        self.workers = [
+            Worker(urls, key, experiment, n, steps, self.last_step) for n in range(workers)
+        ]
         for worker in self.workers:
             worker.start()
 
@@ -111,7 +126,7 @@ class Load:
         """How many decisions have been acknowledged so far."""
         return sum(len(worker.acknowledged.decisions) for worker in self.workers)
 
-    def wait_for_more(self, seconds: float = 60.0) -> None:
+    def wait_for_more(self, seconds: float = 300.0) -> None:
         """Wait until another decision has been acknowledged."""
         before = self.decided()
         wait_until(lambda: self.decided() > before, seconds, "another decision")
@@ -123,8 +138,8 @@ class Load:
             if stop:
                 worker.stopping.set()
         for worker in self.workers:
-            worker.join(timeout=120)
-            assert not worker.is_alive(), "a worker got no answer for two minutes"
+            worker.join(timeout=600)
+            assert not worker.is_alive(), "a worker got no answer for ten minutes"
             if worker.failure is not None:
                 raise worker.failure
             every.add(worker.acknowledged)

@@ -20,15 +20,27 @@ import psutil
 ROOT = Path(__file__).parents[2]
 
 
+_kept: list[socket.socket] = []
+
+
 def free_port() -> int:
-    """A port of this machine that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of this machine that is ours until the launcher ends.
+
+    A socket that never listens stays bound to it, so that the system gives it to nobody else before
+    a server listens there, or while one is started again; nor to a client as its own end.
+    """
+    kept = socket.socket()
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: they may share it
+    kept.bind(("127.0.0.1", 0))
+    _kept.append(kept)
+    return int(kept.getsockname()[1])
 
 
-def wait_until(true: object, seconds: float = 30.0, what: str = "it") -> None:
-    """Ask again and again until a function says yes."""
+def wait_until(true: object, seconds: float = 120.0, what: str = "it") -> None:
+    """Ask again and again until a function says yes.
+
+    How long is only so that a test ends at all: a busy machine must not make it red.
+    """
     assert callable(true)
     end = time.monotonic() + seconds
     while not true():
@@ -48,7 +60,7 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def status(self, path: str, seconds: float = 10.0) -> int:
+    def status(self, path: str, seconds: float = 60.0) -> int:
         """The status of a GET without a key; 0 if there is no answer."""
         try:
             return httpx.get(self.url + path, timeout=seconds).status_code
@@ -65,7 +77,7 @@ class Server:
             assert self.lives(), f"the server ended: {self.text()[-2000:]}"
             return self.status("/readyz") == 200
 
-        wait_until(ready, 60.0, "a ready server")
+        wait_until(ready, 300.0, "a ready server")
 
     def kill(self) -> None:
         """End the process without letting it do anything more."""
@@ -78,7 +90,7 @@ class Server:
     def _end(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
-        wait_until(lambda: not self.lives(), 30.0, "the end of the server")
+        wait_until(lambda: not self.lives(), what="the end of the server")
 
     def memory_megabytes(self) -> float:
         """What the process holds in memory now."""
@@ -130,9 +142,12 @@ class Launcher:
                 server.kill()
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(timeout=30)
+        self._process.wait(timeout=120)
         assert self._process.stdout is not None
         self._process.stdout.close()
+        for kept in _kept:
+            kept.close()
+        _kept.clear()
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 
 import httpx
@@ -19,7 +20,7 @@ from tests.service_guarantees.servers import Launcher, Server, wait_until
 
 #: What the service is told; the default is longer only so that a busy database is not given up.
 PATIENCE = ("--request-seconds", "1")
-BOUND = 20.0
+BOUND = 60.0
 #: PostgreSQL takes a while to start on a busy machine.
 WAIT = ("--start-seconds", "300")
 
@@ -89,15 +90,32 @@ def ask(server: Server, experiment: str, subject: str, key: str | None = None) -
     )
 
 
+def ask_until(server: Server, right: Callable[[httpx.Response], bool], key: str) -> httpx.Response:
+    """Ask a sound database for a decision with a key, until the answer is what it can give.
+
+    A second is little: on a busy machine one is refused, or answered from the prior.
+    """
+    end = time.monotonic() + 300
+    while not right(answer := ask(server, EXPERIMENT, key.removeprefix("k-"), key)):
+        assert time.monotonic() < end, answer.text
+    return answer
+
+
+def is_done(answer: httpx.Response) -> bool:
+    return answer.status_code in (200, 201)
+
+
+def is_stored(answer: httpx.Response) -> bool:
+    return answer.json().get("stored") is True
+
+
 def test_a_failing_database_gives_bounded_answers_and_recovers(
     launch: Launcher, failing: tuple[str, Breaking]
 ) -> None:
     database, broken = failing
     server = launch.start("--db", database, "--insecure", *PATIENCE)
     create(server)
-    made = ask(server, EXPERIMENT, "before", "k-before")
-    assert made.status_code == 201
-    decision = made.json()["id"]
+    decision = ask_until(server, is_done, "k-before").json()["id"]
 
     with broken():
         for attempt in range(2):  # the second meets connections that are known to be bad
@@ -109,15 +127,15 @@ def test_a_failing_database_gives_bounded_answers_and_recovers(
             f"{server.url}/v1/decisions/{decision}/reward", json={"reward": 1.0}, timeout=BOUND
         )
         assert reward.status_code == 503
-        wait_until(lambda: server.status("/readyz", BOUND) == 503, 30.0, "readiness that fails")
+        wait_until(lambda: server.status("/readyz", BOUND) == 503, what="readiness that fails")
         assert server.status("/livez", BOUND) == 200
 
-    wait_until(lambda: server.status("/readyz") == 200, 60.0, "readiness after the recovery")
-    again = ask(server, EXPERIMENT, "before", "k-before")
+    wait_until(lambda: server.status("/readyz") == 200, 300.0, "readiness after the recovery")
+    again = ask_until(server, is_done, "k-before")
     assert again.status_code == 200
     assert again.json()["id"] == decision
     # The refused one may have been stored or not; with its key it is one decision either way.
-    first, second = (ask(server, EXPERIMENT, "during", "k-during") for _ in range(2))
+    first, second = (ask_until(server, is_done, "k-during") for _ in range(2))
     assert first.json() == second.json()
     assert first.json()["round"] == 1
     server.stop()
@@ -129,7 +147,7 @@ def test_by_setting_a_decision_of_the_prior_is_answered_and_flagged(
     database, broken = failing
     server = launch.start("--db", database, "--insecure", *PATIENCE)
     create(server, on_database_failure="prior")
-    assert ask(server, EXPERIMENT, "before").json()["stored"] is True
+    assert ask_until(server, is_stored, "k-before").json()["round"] == 1
     with broken():
         answer = ask(server, EXPERIMENT, "during")
         assert answer.status_code in (200, 201, 203)
@@ -137,9 +155,9 @@ def test_by_setting_a_decision_of_the_prior_is_answered_and_flagged(
         assert told["stored"] is False
         assert told["arm"] in told["probabilities"]
         assert told["probability"] == told["probabilities"][told["arm"]]
-    wait_until(lambda: server.status("/readyz") == 200, 60.0, "readiness after the recovery")
+    wait_until(lambda: server.status("/readyz") == 200, 300.0, "readiness after the recovery")
     # It was never stored: the next one is the subject's first, or its reward has no place.
-    assert ask(server, EXPERIMENT, "during").json()["round"] == 1
+    assert ask_until(server, is_stored, "k-during").json()["round"] == 1
     server.stop()
 
 
@@ -152,9 +170,9 @@ def test_a_server_that_starts_before_its_database_waits_for_it(
     first.stop()
     with gone(own_postgres):
         server = launch.start("--db", database, "--insecure", *PATIENCE, *WAIT, wait=False)
-        wait_until(lambda: "trying again" in server.text(), 30.0, "a word that it waits")
+        wait_until(lambda: "trying again" in server.text(), 300.0, "a word that it waits")
         assert server.lives()
     server.wait_until_ready()
     assert "Traceback" not in server.text()
-    assert ask(server, EXPERIMENT, "after").status_code == 201
+    assert ask_until(server, is_done, "k-after").json()["round"] == 1
     server.stop()

@@ -31,8 +31,9 @@ def test_what_is_not_in_memory_is_answered_in_time(
             assert ask(server, "unknown", "somebody").status_code == 503
             for path in ("/structures/2", "/summary", "/subjects/somebody", ""):
                 assert server.status(here + path, BOUND) == 503, path
-    wait_until(lambda: server.status("/readyz") == 200, 60.0, "readiness after the recovery")
-    wait_until(lambda: server.status(here) == 200, 60.0, "an answer after the recovery")
-    assert server.status(f"{here}/structures/2") == 404
-    assert ask(server, "unknown", "somebody").status_code == 404
+    wait_until(lambda: server.status("/readyz") == 200, 300.0, "readiness after the recovery")
+    # On a busy machine the second that a request may take is little also for a sound database.
+    wait_until(lambda: server.status(here) == 200, what="an answer after the recovery")
+    wait_until(lambda: server.status(f"{here}/structures/2") == 404, what="a right refusal")
+    wait_until(lambda: ask(server, "unknown", "x").status_code == 404, what="a right refusal")
     server.stop()

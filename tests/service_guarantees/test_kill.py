@@ -13,7 +13,7 @@ import time
 from tests.service_guarantees.audit import check_nothing_lost, check_state_is_replay
 from tests.service_guarantees.conftest import EXPERIMENT, create
 from tests.service_guarantees.load import Load
-from tests.service_guarantees.servers import Launcher, free_port
+from tests.service_guarantees.servers import Launcher, free_port, wait_until
 
 KILLS = 25
 WORKERS = 6
@@ -35,11 +35,11 @@ def test_kill_at_random_moments_loses_and_doubles_nothing(launch: Launcher, data
         server = launch.start(*arguments, port=port, wait=False)
     server.wait_until_ready()
     load.wait_for_more()
+    wait_until(lambda: load.decided() >= 3 * KILLS, 300.0, "enough work")
     done = load.finish()
 
     # It was under load: each kill interrupted somebody.
     assert sum(worker.refusals for worker in load.workers) >= KILLS
-    assert len(done.decisions) >= 3 * KILLS
     check_nothing_lost(database, done, arms)
     states = check_state_is_replay(database, len(arms))
     assert sum(state.decided for state in states.values()) == len(done.decisions)

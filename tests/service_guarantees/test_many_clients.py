@@ -15,7 +15,7 @@ STEPS = 15
 
 def test_32_clients_on_sqlite_are_all_served(launch: Launcher, tmp_path: Path) -> None:
     database = str(tmp_path / "bandits.db")
-    server = launch.start("--db", database, "--insecure")
+    server = launch.start("--db", database, "--insecure", "--request-seconds", "60")
     arms = list(create(server).arms)
     load = Load([server.url], None, EXPERIMENT, CLIENTS, STEPS)
     done = load.finish(stop=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from pathlib import Path
 
 from tests.service_guarantees.conftest import EXPERIMENT, create
 from tests.service_guarantees.servers import Launcher, Server
@@ -46,9 +45,9 @@ async def flood(server: Server, rounds: int) -> Counter[str]:
 
 
 def test_ten_times_too_much_is_refused_with_a_time_and_takes_no_memory(
-    launch: Launcher, tmp_path: Path
+    launch: Launcher, database: str
 ) -> None:
-    server = launch.start("--db", str(tmp_path / "b.db"), "--insecure", "--queue", str(QUEUE))
+    server = launch.start("--db", database, "--insecure", "--queue", str(QUEUE))
     create(server)
     asyncio.run(flood(server, ROUNDS))  # brings memory to its level: buffers, caches, connections
     before = server.memory_megabytes()

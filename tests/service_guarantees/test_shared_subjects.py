@@ -106,16 +106,17 @@ def test_one_key_64_times_at_once_on_two_replicas_is_one_decision(
     launch: Launcher, new_database: Callable[[str], str]
 ) -> None:
     database = new_database("postgresql")
-    first = launch.start("--db", database, "--insecure", "--writers", "2")
+    options = ("--db", database, "--insecure", "--writers", "2", "--request-seconds", "60")
+    first = launch.start(*options)
     arms = list(create(first).arms)
-    servers = [first, launch.start("--db", database, "--insecure", "--writers", "2")]
+    servers = [first, launch.start(*options)]
     together = threading.Barrier(AT_ONCE)
     path = f"/v1/experiments/{EXPERIMENT}/decisions"
 
     def ask(number: int) -> tuple[int, Any]:
-        with httpx.Client(base_url=servers[number % 2].url, timeout=60.0) as client:
+        with httpx.Client(base_url=servers[number % 2].url, timeout=120.0) as client:
             client.get("/livez")  # the connection is there before all ask at once
-            together.wait(60.0)
+            together.wait(120.0)
             headers = {"Idempotency-Key": "the-same"}
             answer = client.post(path, json={"subject": "somebody"}, headers=headers)
         return answer.status_code, answer.json()
