@@ -37,7 +37,10 @@ def service(database_url: str) -> Iterator[Service]:
 def create(service: Service, policy: str = "ts-c", **settings: Any) -> None:
     chosen = ExperimentSettings(**settings)
     structure = Structure.from_table(
-        [[1.0, 0.5, 0.2], [0.4, 1.1, 0.3], [0.1, 0.2, 0.9]], arms=["a", "b", "c"], sigma=0.5
+        [[1.0, 0.5, 0.2], [0.4, 1.1, 0.3], [0.1, 0.2, 0.9]],
+        arms=["a", "b", "c"],
+        sigma=0.5,
+        standard_errors=np.full((3, 3), 0.3),  # the hierarchical policy needs them
     )
     version = use.prepare(1, structure, policy, chosen)
     with service.database.write() as connection:
@@ -103,14 +106,15 @@ def test_a_reward_at_the_same_time_from_many_counts_once(api: Api) -> None:
     assert known["received"] == 1
 
 
-def test_arms_are_drawn_from_exactly_the_logged_probabilities(sqlite_url: str) -> None:
+@pytest.mark.parametrize("policy", ["ts-c", "hierarchical"])
+def test_arms_are_drawn_from_exactly_the_logged_probabilities(sqlite_url: str, policy: str) -> None:
     """χ² of 100,000 decisions; a true service fails with probability 1e-4 (and has a fresh seed).
 
     Pairs of a decision and an arm are grouped by the logged probability: in each group the arms
     that were drawn are compared with the sum of the probabilities.
     """
     service = Service(settings_for(sqlite_url))
-    create(service, "ts-c", floor=0.1)
+    create(service, policy, floor=0.1)
     rng = np.random.default_rng(3)
     expected, drawn = np.zeros((20, 2)), np.zeros((20, 2))
     for turn in range(100):
