@@ -1,6 +1,6 @@
 """kill -9 at random moments under load: no acknowledged write is missing or doubled.
 
-25 kills over SQLite and 25 over PostgreSQL, at moments drawn from a seeded generator. The server is
+50 kills over SQLite and 50 over PostgreSQL, at moments drawn from a seeded generator. The server is
 started again on the same port each time, and the clients go on with the keys that were not
 answered. What they were told is then compared with the database, row by row.
 """
@@ -15,7 +15,7 @@ from tests.service_guarantees.conftest import EXPERIMENT, create
 from tests.service_guarantees.load import Load
 from tests.service_guarantees.servers import Launcher, free_port, wait_until
 
-KILLS = 25
+KILLS = 50
 WORKERS = 6
 
 
