@@ -15,10 +15,14 @@ ROUNDS = 4
 
 
 async def one_connection(server: Server, number: int, rounds: int, seen: Counter[str]) -> None:
-    """Ask again and again on one connection, without ever waiting as told."""
+    """Ask again and again on one connection, without ever waiting as told, until it was served.
+
+    How many are served in so many rounds depends on how fast the disk is.
+    """
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
-        for turn in range(rounds):
+        turn, served = 0, False
+        while turn < rounds or not served:
             body = json.dumps({"subject": f"c{number}-{turn % 2}"}).encode()
             head = (
                 f"POST /v1/experiments/{EXPERIMENT}/decisions HTTP/1.1\r\n"
@@ -31,6 +35,7 @@ async def one_connection(server: Server, number: int, rounds: int, seen: Counter
             headers = dict(line.split(": ", 1) for line in lines[1:] if line)
             await reader.readexactly(int(headers["content-length"]))
             seen[status] += 1
+            turn, served = turn + 1, served or status == "201"
             if status == "429":
                 assert int(headers["retry-after"]) >= 1
     finally:
@@ -47,14 +52,15 @@ async def flood(server: Server, rounds: int) -> Counter[str]:
 def test_ten_times_too_much_is_refused_with_a_time_and_takes_no_memory(
     launch: Launcher, database: str
 ) -> None:
-    server = launch.start("--db", database, "--insecure", "--queue", str(QUEUE))
+    patience = ("--request-seconds", "60")  # only the length of the queue is to matter
+    server = launch.start("--db", database, "--insecure", "--queue", str(QUEUE), *patience)
     create(server)
     asyncio.run(flood(server, ROUNDS))  # brings memory to its level: buffers, caches, connections
     before = server.memory_megabytes()
     seen = asyncio.run(flood(server, 3 * ROUNDS))
     after = server.memory_megabytes()
     assert set(seen) == {"201", "429"}
-    assert sum(seen.values()) == CONNECTIONS * 3 * ROUNDS
+    assert sum(seen.values()) >= CONNECTIONS * 3 * ROUNDS
     assert seen["429"] >= CONNECTIONS
     assert seen["201"] >= CONNECTIONS
     # If each of the 3,840 requests left 4 kB behind, it would be 15 MB.
