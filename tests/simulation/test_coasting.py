@@ -24,9 +24,9 @@ from structuredbandits.policies.competitive import Competitive
 from structuredbandits.policies.policy import Policy
 from structuredbandits.problems import load_problem, load_structure
 from structuredbandits.simulation.kernel import make_clock
-from structuredbandits.simulation.streams import policy_sequence
-from structuredbandits.simulation.task import Outcome, Task
+from structuredbandits.simulation.task import Task
 from structuredbandits.structure import Interval, Structure
+from tests.simulation.loops import assert_equal, outcome
 
 
 @st.composite
@@ -47,35 +47,6 @@ def smooth_structures(draw: st.DrawFn) -> Structure:
         sigma=size * draw(st.sampled_from([0.1, 0.5, 2.0])),
         minimize=draw(st.booleans()),
     )
-
-
-def outcome(task: Task) -> tuple[Outcome, Outcome]:
-    """What the simulator finds, and what the policy itself does with the same random numbers."""
-    horizon = task.checkpoints[-1]
-    sequence = policy_sequence(task.seed, task.first_run, task.algorithm.label, task.theta)
-    policy = task.algorithm.start(task.structure, seed=sequence, horizon=horizon)
-    rewards = task.environment.rewards(task.theta, task.seed, task.first_run)
-    means = task.structure.sign * task.environment.means_at(task.theta)
-    gaps = max(means) - means
-    regret, reward = [], []
-    for t in range(1, horizon + 1):
-        arm = policy.pull()
-        policy.update(arm, rewards.draw(arm))
-        if t in task.checkpoints:
-            # In the order of the simulator, so that the sums agree to the last digit.
-            regret.append(sum(n * gap for n, gap in zip(policy.counts, gaps, strict=True)))
-            reward.append(task.structure.sign * sum(policy.block[1].tolist()))
-    return task.run(), Outcome(
-        np.array([regret]),
-        np.array([reward]),
-        np.array([policy.counts], dtype=np.int64),
-        np.array([policy.empty_rounds]),
-    )
-
-
-def assert_equal(found: Outcome, expected: Outcome) -> None:
-    for name, ours, theirs in zip(Outcome._fields, found, expected, strict=True):
-        assert ours.tolist() == theirs.tolist(), name
 
 
 @settings(max_examples=60)
