@@ -6,25 +6,31 @@ import copy
 import json
 import math
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies import registry
+from structuredbandits.policies.batch import probabilities_many, pull_many
 from structuredbandits.policies.classical.ucb import UCB
 from structuredbandits.policies.competitive import Competitive
+from structuredbandits.policies.index import share_of_ties
 from structuredbandits.policies.informative import Informative
 from structuredbandits.policies.own import index_policy
 from structuredbandits.policies.policy import Policy
 from structuredbandits.policies.registry import make_algorithm
 from structuredbandits.simulation import simulate
 from structuredbandits.structure import Structure
+from structuredbandits.testing import check_policy
 from tests.plain import classical, run
 from tests.plain.run import PlainRun, Rule
 from tests.plain.worlds import compare, worlds
@@ -187,3 +193,150 @@ def test_refused_settings() -> None:
     assert str(caught.value) == (
         "own-ucb needs a finite number as alpha, not 'wide'; give for example alpha=3.0."
     )
+
+
+def test_the_contract_holds_with_a_metric_of_one_s_own() -> None:
+    check_policy(Competitive(own_ucb(), informative=Informative(span, gamma=5.0)))
+
+
+NO_ROOT = own_ucb(alpha=-1.0)  # the square root of a negative number
+NO_ROOT_SAYS = (
+    "own-ucb(alpha=-1) cannot choose, since own_ucb returned NaN for arm '2'; let it return a "
+    "number whatever the rewards, for example by keeping divisors and logarithms above 0."
+)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: NO_ROOT.start(TWO, seed=0, history=[("2", 0.5)]).pull(),
+        lambda: NO_ROOT.start(TWO, seed=0, history=[("2", 0.5)]).probabilities(),
+        lambda: pull_many(NO_ROOT, TWO, [[0, 1, 0]], [[0.0, 0.5, 0.0]], seed=0),
+        lambda: probabilities_many(NO_ROOT, TWO, [[0, 1, 0]], [[0.0, 0.5, 0.0]]),
+    ],
+    ids=["pull", "probabilities", "pull_many", "probabilities_many"],
+)
+def test_an_index_that_is_no_number(ask: Any) -> None:
+    """Arms 1 and 3 were never seen, so arm 2 is the one that has an index."""
+    with pytest.raises(InvalidPolicy) as caught:
+        ask()
+    assert str(caught.value) == NO_ROOT_SAYS
+
+
+def test_a_pull_without_a_number_is_not_counted() -> None:
+    policy = NO_ROOT.start(TWO, seed=0, history=[("2", 0.5)])
+    before = policy.state_dict()
+    with pytest.raises(InvalidPolicy):
+        policy.pull()
+    assert policy.state_dict() == before
+
+
+def test_a_simulation_ends_where_an_index_is_no_number() -> None:
+    with pytest.raises(InvalidPolicy, match=r"since own_ucb returned NaN for arm '[123]'; let it"):
+        simulate(TWO, [UCB(), NO_ROOT], theta=0, horizon=20, runs=2, progress="off")
+
+
+def test_a_metric_that_is_no_number() -> None:
+    structure = Structure.from_table([[1.0, 2e95, 0.0], [0.0, 3e95, 0.0]], sigma=1.0)
+    algorithm = Competitive(own_ucb(), informative=Informative(span, gamma=5.0))
+    says = "own-ucb-c-span(gamma=5) cannot choose, since span returned NaN for arm '2'; let it"
+    with pytest.raises(InvalidPolicy, match=re.escape(says)):
+        algorithm.start(structure, seed=0).pull()
+    with pytest.raises(InvalidPolicy, match=re.escape(says)):
+        algorithm.start(structure, seed=0).probabilities()
+    with pytest.raises(InvalidPolicy, match=re.escape(says)):
+        simulate(structure, algorithm, theta=0, horizon=20, runs=1, progress="off")
+
+
+def test_equal_indices_share_whatever_is_pending() -> None:
+    """Only arms that were never seen wait for their pending rewards."""
+    lowest = np.array([-math.inf, -math.inf])
+    assert share_of_ties(lowest, np.array([0.0, 1.0])).tolist() == [0.5, 0.5]
+    assert share_of_ties(-lowest, np.array([0.0, 1.0])).tolist() == [1.0, 0.0]
+
+
+def no_such_field(arm: Any, moment: Any) -> float:
+    return float(arm.weight)
+
+
+def imports(arm: Any, moment: Any) -> float:
+    import decimal
+
+    return float(decimal.Decimal(arm.mean))
+
+
+def sometimes(arm: Any, moment: Any) -> Any:
+    return 1.0 if arm.mean > 0 else None
+
+
+def several(arm: Any, moment: Any) -> Any:
+    return arm.mean, arm.pulls
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (no_such_field, "no_such_field cannot be compiled: Unknown attribute 'weight' of type Arm"),
+        (imports, "imports cannot be compiled: Use of unsupported opcode (IMPORT_NAME) found"),
+        (sometimes, "sometimes returns OptionalType(float64); let it return one number in every"),
+        (several, "several returns UniTuple(float64 x 2); let it return one number in every case."),
+    ],
+)
+def test_an_index_that_cannot_be_compiled(
+    function: Any, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Forgotten afterwards: other tests ask for all policies that there are.
+    monkeypatch.setattr(registry, "_BY_NAME", dict(registry._BY_NAME))
+    made = index_policy(function)
+    for _ in range(2):  # it is no better the second time
+        refused(lambda: made().start(TWO, seed=0), says)
+    refused(lambda: simulate(TWO, made(), theta=0, horizon=5, runs=1, progress="off"), says)
+
+
+def two_arguments(values: np.ndarray, weights: np.ndarray) -> Any:
+    return values[0]
+
+
+def several_values(values: np.ndarray, weights: np.ndarray, tolerance: float) -> Any:
+    return values
+
+
+@pytest.mark.parametrize(
+    ("metric", "says"),
+    [
+        (two_arguments, "two_arguments cannot be compiled: Cannot bind"),
+        (several_values, "several_values returns array(float64, 1d, C); let it return one number"),
+    ],
+)
+def test_a_metric_that_cannot_be_compiled(metric: Any, says: str) -> None:
+    refused(lambda: Competitive(UCB(), TWO, informative=Informative(metric), seed=0), says)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (
+            lambda: index_policy(lambda arm, moment: arm.mean),
+            "a lambda has no name to call the policy by; give it one, for example def cautious(",
+        ),
+        (
+            lambda: Informative(lambda values, weights, tolerance: values[0]),
+            "a lambda has no name to call the policy by; give it one, for example def span(",
+        ),
+        (lambda: index_policy(3), "3 is no function; give one, for example def cautious(arm,"),
+        (lambda: Informative(math.fsum), "<built-in function fsum> is no function; give one, for"),
+        (lambda: Informative(["kl"]), "there is no informativeness metric ['kl']; use one of kl,"),
+    ],
+)
+def test_what_is_no_function_with_a_name(make: Any, says: str) -> None:
+    refused(make, says)
+
+
+def refused(action: Any, says: str) -> None:
+    with pytest.raises(InvalidPolicy) as caught:
+        action()
+    sentence = str(caught.value)
+    assert sentence.startswith(says)
+    assert "\n" not in sentence
+    assert "\x1b" not in sentence
+    assert len(sentence) < 400

@@ -90,6 +90,16 @@ def test_the_largest_rewards_leave_a_policy_that_chooses(
         ({"generator": {"bit_generator": "PCG64", "state": {"state": -1, "inc": 1}}}, "damaged"),
         ({"generator": "dice"}, "damaged"),
         ({"policy": {"algorithm": "ucb"}}, "damaged"),
+        ({"arms": ["b", "a"]}, "damaged (its arms are ['b', 'a'], not ['a', 'b'])"),
+        ({"arms": None}, "damaged (its arms are None, not ['a', 'b'])"),
+        (
+            {"counts": [0, 2], "sums": [5.0, 0.7], "squares": [0.0, 0.5]},
+            "damaged (arm 'a' has a sum, but no reward)",
+        ),
+        (
+            {"counts": [0, 2], "sums": [0.0, 0.7], "squares": [25.0, 0.5]},
+            "damaged (arm 'a' has a sum, but no reward)",
+        ),
     ],
 )
 def test_a_damaged_state_is_refused(changed: dict[str, Any], says: str) -> None:
@@ -105,11 +115,36 @@ def test_a_damaged_state_is_refused(changed: dict[str, Any], says: str) -> None:
         ([[1e15, 1]], [[1.0, 0.0]], "counts add up to more than 1,000,000,000 rounds"),
         ([[math.nan, 1]], [[1.0, 0.0]], "counts must be (1, 2) finite numbers"),
         ([[-1, 1]], [[1.0, 0.0]], "counts has a negative number"),
+        ([[1, 1], [1, 0]], [[1.0, 0.0], [1.0, 5.0]], "a sum for arm 'b', but a count of 0 rewards"),
         (None, None, "counts has shape ()"),
     ],
 )
 def test_statistics_of_many_that_cannot_be(counts: Any, sums: Any, says: str) -> None:
     refuses(lambda: sb.pull_many("ucb-c", TWO, counts, sums), says)
+    refuses(lambda: sb.probabilities_many("ucb-c", TWO, counts, sums), says)
+
+
+def test_a_sum_of_squares_without_rewards() -> None:
+    refuses(
+        lambda: sb.pull_many("ucb-tuned", TWO, [[0, 1]], [[0.0, 1.0]], squares=[[1.0, 1.0]]),
+        "a subject has a sum for arm 'a', but a count of 0 rewards; give 0 as the sum, or the",
+    )
+
+
+@pytest.mark.parametrize("structure", [None, "three-arms", 3, [[1.0, 0.2]]])
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda structure: sb.make_policy("ucb-c", structure),
+        lambda structure: sb.Competitive(sb.UCB()).start(structure),
+        lambda structure: sb.Policy.from_state(structure, running().state_dict()),
+        lambda structure: sb.pull_many("ucb-c", structure, [[1, 1]], [[0.5, 0.5]]),
+        lambda structure: sb.probabilities_many("ucb-c", structure, [[1, 1]], [[0.5, 0.5]]),
+    ],
+    ids=["make_policy", "start", "from_state", "pull_many", "probabilities_many"],
+)
+def test_what_is_no_structure(action: Callable[[Any], Any], structure: Any) -> None:
+    refuses(lambda: action(structure), f"{structure!r} is no structure; make one, for example with")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +157,7 @@ def test_statistics_of_many_that_cannot_be(counts: Any, sums: Any, says: str) ->
         (lambda: sb.make_algorithm("ucb-c(alpha=1,alpha=2)"), "gives alpha twice; give it once."),
         (lambda: sb.make_algorithm("ucb(alpha=1,alpha=2)-c"), "gives alpha twice; give it once."),
         (lambda: sb.make_algorithm("ucb-c(alpha=1e400)"), "UCB needs a positive finite alpha"),
-        (lambda: sb.index_policy(3), "3 is no function; give one of an arm and the moment"),
+        (lambda: sb.index_policy(3), "3 is no function; give one, for example def cautious("),
         (lambda: sb.load_structure(3), "3 is no structure; give an embedded name or a file."),
         (lambda: sb.load_structure(None), "None is no structure; give an embedded name or a file."),
         (lambda: sb.load_results(3), "3 is no file; give the path of one that Results.save wrote."),

@@ -344,6 +344,13 @@ class TestProblem:
             self.problem(environment=Gaussian(other))
         with pytest.raises(InvalidParameter, match="θ = z is not in Θ"):
             self.problem(thetas=["x", "z"])
+        with pytest.raises(InvalidInput, match="'three-arms' is no structure; give one"):
+            self.problem(structure="three-arms")
+        for environment in (None, "p", Gaussian):
+            with pytest.raises(InvalidInput, match="is no environment; give for example"):
+                self.problem(environment=environment)
+        with pytest.raises(InvalidInput, match="name = 5 is no text; give a short text"):
+            self.problem(name=5)
         for horizon in (0, -1, 2.5, True, None):
             with pytest.raises(InvalidInput, match="is not a number of rounds"):
                 self.problem(horizon=horizon)

@@ -174,6 +174,19 @@ class TestFiles:
             results_of().save(tmp_path / name)
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.parametrize("path", [None, 5, "", "a\0b.csv", "a\0b.parquet", b"all.csv"])
+    def test_what_is_no_name_of_a_file_is_refused(self, path: Any) -> None:
+        with pytest.raises(sb.InvalidInput) as caught:
+            results_of().save(path)
+        assert str(caught.value) == (
+            f"{path!r} is no name of a file; give one that ends in .parquet or .csv."
+        )
+        with pytest.raises(sb.InvalidInput) as caught:
+            sb.load_results(path)
+        assert str(caught.value) == (
+            f"{path!r} is no file; give the path of one that Results.save wrote."
+        )
+
     @pytest.mark.parametrize("name", ["all.parquet", "all.csv"])
     def test_a_place_that_is_not_there_is_one_sentence(self, name: str, tmp_path: Path) -> None:
         with pytest.raises(sb.FileError, match="cannot be written: No such file or directory;"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -176,6 +177,9 @@ def refused() -> dict[str, tuple[dict[str, Any], str]]:
         "word": ({"checkpoints": "linear"}, "checkpoints is 'linear'; give a number, 'log' or"),
         "no θ": ({"theta": []}, "the list of θ is empty; give at least one"),
         "θ": ({"theta": 7}, "θ = 7 is not in Θ; the nearest is 1"),
+        "θ tuple": ({"theta": (0, 1)}, ", or a list of θ to try each of them."),
+        "θ range": ({"theta": range(2)}, ", or a list of θ to try each of them."),
+        "θ Series": ({"theta": pd.Series([0, 1])}, ", or a list of θ to try each of them."),
         "θ NaN": ({"theta": float("nan")}, "θ = nan is not in Θ"),
         "θ twice": ({"theta": [0, 1, 0]}, "θ = 0 is given twice; name each θ once"),
         "θ None": ({"theta": None}, "a bare structure has no θ to try; give theta"),
@@ -187,6 +191,7 @@ def refused() -> dict[str, tuple[dict[str, Any], str]]:
         "unit rewards": ({"policies": "ts-beta"}, "ts-beta needs rewards between 0 and 1"),
         "no errors": ({"policies": "hierarchical"}, "hierarchical needs the standard errors"),
         "environment": ({"environment": 3}, "3 is no environment; give for example Bernoulli"),
+        "its class": ({"environment": sb.Bernoulli}, "Bernoulli'> is no environment; give for"),
         "other arms": (
             {"environment": sb.Gaussian(sb.load_structure("three-arms"))},
             "are not the structure's ('a', 'b', 'c'); give both the same names in the same order",

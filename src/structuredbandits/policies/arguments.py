@@ -6,14 +6,13 @@ This module knows structures and errors. It must not know algorithms or their st
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from structuredbandits.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from structuredbandits.structure import Structure
+from structuredbandits.structure import Structure
+from structuredbandits.structure.theta import brief
 
 #: The largest size of a reward: sums of squares of any number of them stay finite.
 LARGEST_REWARD = 1e100
@@ -25,6 +24,20 @@ def too_large(sums: np.ndarray, squares: np.ndarray, counts: np.ndarray) -> bool
     """Whether sums or sums of squares are larger than so many rewards can have; all one shape."""
     most = np.maximum(counts, 1.0) * 1.000001 * LARGEST_REWARD
     return bool((np.abs(sums) > most).any() or (squares > most * LARGEST_REWARD).any())
+
+
+def arm_without_rewards(sums: np.ndarray, squares: np.ndarray, counts: np.ndarray) -> int | None:
+    """An arm that has a sum but no reward, or None; the arms are the last axis of all three."""
+    wrong = (counts == 0) & ((sums != 0) | (squares != 0))
+    return int(np.argwhere(wrong)[0][-1]) if wrong.any() else None
+
+
+def check_structure(structure: object) -> None:
+    """Refuse what is not a structure, such as the name of one."""
+    if not isinstance(structure, Structure):
+        raise InvalidInput(
+            f"{brief(structure)} is no structure; make one, for example with Structure.from_table."
+        )
 
 
 def allowed_arms(structure: Structure, arms: Iterable[str | int] | None) -> np.ndarray:

@@ -15,11 +15,14 @@ from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.arguments import (
     MOST_ROUNDS,
     allowed_arms,
+    arm_without_rewards,
+    check_structure,
     read_horizon,
     too_large,
 )
 from structuredbandits.policies.frame import bind
 from structuredbandits.policies.largest import normal_table
+from structuredbandits.policies.own_functions import asking_for_numbers
 from structuredbandits.policies.protocol import moment_at
 from structuredbandits.policies.registry import make_algorithm
 from structuredbandits.policies.sharing import is_compiled, share_many
@@ -78,6 +81,7 @@ def pull_many(
             f"{algorithm!r} chooses with a Python object, whose memory no statistics hold; give "
             "an algorithm such as Competitive(UCB())."
         )
+    check_structure(structure)
     algorithm.check(structure)
     rounds = read_horizon(horizon)
     allowed = allowed_arms(structure, arms)
@@ -88,7 +92,9 @@ def pull_many(
     generator = seed if isinstance(seed, np.random.Generator) else new_generator(seed)
     agent = algorithm.agent(structure, int(decided.max(initial=0)) + 2, rounds)
     memory = algorithm.memory(structure)
-    chosen = decide_many(agent, memory, blocks, decided, rounds, allowed, addresses_of(generator))
+    addresses = addresses_of(generator)
+    with asking_for_numbers(algorithm.label, structure.arms):
+        chosen = decide_many(agent, memory, blocks, decided, rounds, allowed, addresses)
     return np.asarray(chosen)
 
 
@@ -149,6 +155,7 @@ class Shares:
     def __init__(
         self, algorithm: Algorithm, structure: Structure, horizon: int | None = None
     ) -> None:
+        check_structure(structure)
         algorithm.check(structure)
         self.algorithm = algorithm
         self.structure = structure
@@ -177,7 +184,9 @@ class Shares:
         """
         while int(decided.max(initial=0)) + 2 >= self._rounds:
             self._prepare(2 * self._rounds)
-        if self.compiled:
+        with asking_for_numbers(self.algorithm.label, self.structure.arms):
+            if not self.compiled:
+                return self._one_by_one(blocks, decided, allowed)
             found = share_many(
                 self._agent,
                 self._memory,
@@ -188,8 +197,7 @@ class Shares:
                 self._addresses,
                 normal_table(),
             )
-            return np.asarray(found)
-        return self._one_by_one(blocks, decided, allowed)
+        return np.asarray(found)
 
     def _one_by_one(
         self, blocks: np.ndarray, decided: np.ndarray, allowed: np.ndarray
@@ -242,6 +250,12 @@ def _blocks(
         blocks[:, row] = structure.sign * numbers if name == "sums" else numbers
     if too_large(blocks[:, 1], blocks[:, 2], blocks[:, 0]):
         raise InvalidReward("sums are too large to reckon with; use another unit for rewards.")
+    idle = arm_without_rewards(blocks[:, 1], blocks[:, 2], blocks[:, 0])
+    if idle is not None:
+        raise InvalidInput(
+            f"a subject has a sum for arm {structure.arms[idle]!r}, but a count of 0 rewards; "
+            "give 0 as the sum, or the count of the rewards in it."
+        )
     if (blocks[:, 0] + blocks[:, 5]).sum(axis=1).max(initial=0.0) > MOST_ROUNDS:
         raise InvalidInput(f"counts add up to more than {MOST_ROUNDS:,} rounds; count pulls.")
     return blocks

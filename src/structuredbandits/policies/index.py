@@ -40,7 +40,7 @@ def share_of_ties(values: np.ndarray, pending: np.ndarray) -> np.ndarray:
     [0.0, 0.5, 0.5]
     """
     best = values == values.max()
-    if np.isinf(values.max()):
+    if values.max() == np.inf:
         best &= pending == pending[best].min()
     return np.asarray(best / best.sum())
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import types
 
 from structuredbandits._compiled import by_type, inline, kernel
 from structuredbandits.confidence.memory import PLAUSIBLE, Box, Memory, box_of
@@ -22,6 +22,7 @@ from structuredbandits.confidence.tables import BoxTables
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import plain, require_positive
 from structuredbandits.policies.metrics import differential_entropy, entropy, variance
+from structuredbandits.policies.own_functions import NotANumber, check_function, compiled
 from structuredbandits.policies.protocol import Moment
 
 if TYPE_CHECKING:
@@ -84,10 +85,12 @@ def _agent_class(metric: str | Metric) -> type:
         return _NAMED[metric]
     if metric not in _OWN:
         # Numba tells tuple classes apart by their names at calls, so each metric gets one.
-        name = f"By_{getattr(metric, '__name__', 'metric')}_{len(_OWN) + 1}"
+        name = f"By_{metric.__name__}_{len(_OWN) + 1}"
         own = namedtuple(name, ["coin", "weights"])  # type: ignore[misc]  # named at run time
         own.__module__ = getattr(metric, "__module__", "__main__")
-        _METRICS[own] = metric if hasattr(metric, "py_func") else njit(metric)
+        numbers = types.float64[::1]
+        takes = "values, weights and the tolerance"
+        _METRICS[own] = compiled(metric, (numbers, numbers, types.float64), takes)
         _OWN[metric] = own
     return _OWN[metric]
 
@@ -117,7 +120,10 @@ class Informative:
 
     def __post_init__(self) -> None:
         require_positive("Informative", gamma=self.gamma, d=self.d)
-        if not callable(self.metric) and self.metric not in _NAMED:
+        if callable(self.metric):
+            example = "def span(values, weights, tolerance): return values[-1] - values[0]"
+            check_function(self.metric, example)
+        elif not isinstance(self.metric, str) or self.metric not in _NAMED:
             raise InvalidPolicy(
                 f"there is no informativeness metric {self.metric!r}; "
                 f"use one of {', '.join(_NAMED)}, or a function of (values, weights, tolerance)."
@@ -191,7 +197,7 @@ def _informative_arm(
         best, chosen, ties = -math.inf, -1, 0
         for place in range(allowed.size):
             values, weights = plausible_means(tables, box, agent.weights, allowed[place])
-            value = measure(agent, values, weights, tables.tolerance)
+            value = measure(agent, allowed[place], values, weights, tables.tolerance)
             if value > best or chosen < 0:
                 best, chosen, ties = value, allowed[place], 1
             elif value == best:
@@ -203,19 +209,32 @@ def _informative_arm(
     return by_metric
 
 
-def measure(agent: Any, values: np.ndarray, weights: np.ndarray, tolerance: float) -> float:
+def measure(
+    agent: Any, arm: int, values: np.ndarray, weights: np.ndarray, tolerance: float
+) -> float:
     """Informativeness by the agent's metric; for compiled code."""
     raise TypeError("measure is for compiled code")
 
 
 @by_type(measure)
-def _measure(agent: Any, values: Any, weights: Any, tolerance: Any) -> Any:
-    metric = _METRICS[agent.instance_class]
+def _measure(agent: Any, arm: Any, values: Any, weights: Any, tolerance: Any) -> Any:
+    kind = agent.instance_class
+    metric = _METRICS[kind]
 
-    def by_metric(agent: Any, values: Any, weights: Any, tolerance: Any) -> Any:
+    def by_metric(agent: Any, arm: Any, values: Any, weights: Any, tolerance: Any) -> Any:
         return metric(values, weights, tolerance)
 
-    return by_metric
+    if kind not in _OWN.values():
+        return by_metric
+    name = metric.__name__
+
+    def by_own_metric(agent: Any, arm: Any, values: Any, weights: Any, tolerance: Any) -> Any:
+        value = float(metric(values, weights, tolerance))
+        if value != value:  # NaN
+            raise NotANumber(name, arm)
+        return value
+
+    return by_own_metric
 
 
 @inline
@@ -251,5 +270,5 @@ def informativeness(
     result = np.empty(allowed.size)
     for place in range(allowed.size):
         values, weights = plausible_means(tables, box, agent.weights, allowed[place])
-        result[place] = measure(agent, values, weights, tables.tolerance)
+        result[place] = measure(agent, allowed[place], values, weights, tables.tolerance)
     return result

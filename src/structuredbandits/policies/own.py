@@ -9,12 +9,13 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from numba import njit
+from numba import njit, typeof, types
 
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import is_number
 from structuredbandits.policies.index import IndexAlgorithm
-from structuredbandits.policies.protocol import has_index, implements, index
+from structuredbandits.policies.own_functions import NotANumber, check_function, compiled
+from structuredbandits.policies.protocol import Arm, Moment, has_index, implements, index
 from structuredbandits.policies.registry import register
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ def index_policy(function: Callable[..., float]) -> type[Any]:
     """Make an algorithm of an index function.
 
     The function gets an arm (``pulls``, ``mean``, ``scale`` = sigma/sqrt(pulls), ``sigma``,
-    ``total``, ``squares``, ``leader``, ``n_candidates``), the moment (``received``, ``decided``,
-    ``log_t``, ``width``, ``horizon``) and its own parameters by keyword; it returns the index.
+    ``total``, ``squares``, ``leader``, ``n_candidates``, ``position``), the moment (``received``,
+    ``decided``, ``log_t``, ``width``, ``horizon``) and its own parameters by keyword; it returns
+    the index, which must not be NaN.
     Arms that were never seen come first and do not reach it. What results is a class: its
     parameters are those of the function, it is known by the function's name with dashes, and it
     works everywhere a built-in algorithm does.
@@ -45,11 +47,7 @@ def index_policy(function: Callable[..., float]) -> type[Any]:
     >>> cautious.name
     'cautious'
     """
-    if not inspect.isfunction(function):
-        raise InvalidPolicy(
-            f"{function!r} is no function; give one of an arm and the moment, which returns its "
-            "index."
-        )
+    check_function(function, "def cautious(arm, moment): return arm.mean")
     parameters = list(inspect.signature(function).parameters.values())
     settings = parameters[2:]
     if len(parameters) < 2 or any(p.default is inspect.Parameter.empty for p in settings):
@@ -58,13 +56,12 @@ def index_policy(function: Callable[..., float]) -> type[Any]:
             "example def cautious(arm, moment, width=1.0)."
         )
     _check_names(function.__name__, [p.name for p in settings])
-    compiled = njit(error_model="numpy")(function)
     agent = _agent_class(function)
 
     def make_agent(self: Any, structure: Structure, rounds: int, horizon: int) -> Any:
         # Here, since a class that came from another process was not registered in this one.
         if not has_index(agent):
-            _register_index(agent, compiled, bool(settings))
+            _register_index(agent, function, len(settings))
         # Numba wants no empty tuple, so a function without parameters gets one that is not used.
         return agent(tuple(float(getattr(self, p.name)) for p in settings) or (0.0,))
 
@@ -117,15 +114,27 @@ def _check_names(function: str, settings: list[str]) -> None:
         )
 
 
-def _register_index(agent: type, compiled: Any, has_settings: bool) -> None:
-    if has_settings:
+def _register_index(agent: type, function: Callable[..., float], n_settings: int) -> None:
+    seen = typeof(Arm(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1, 0))
+    moment = typeof(Moment(1, 1, 1.0, 1.0, 1))
+    own = compiled(function, (seen, moment, *[types.float64] * n_settings), "an arm and the moment")
+    name = function.__name__
 
-        @implements(index, agent)
-        def _index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
-            return compiled(arm, moment, *agent.settings)
+    if n_settings:
+
+        def value_of(agent: Any, arm: Any, moment: Any) -> Any:
+            return float(own(arm, moment, *agent.settings))
 
     else:
 
-        @implements(index, agent)
-        def _plain_index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
-            return compiled(arm, moment)
+        def value_of(agent: Any, arm: Any, moment: Any) -> Any:
+            return float(own(arm, moment))
+
+    value_of = njit(error_model="numpy", forceinline=True)(value_of)
+
+    @implements(index, agent)
+    def _index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
+        value = value_of(agent, arm, moment)
+        if value != value:  # NaN, which is neither more nor less than any other index
+            raise NotANumber(name, arm.position)
+        return value

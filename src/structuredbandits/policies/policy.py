@@ -16,17 +16,23 @@ from structuredbandits._compiled import addresses_of, new_generator
 from structuredbandits.confidence.evidence import new_block
 from structuredbandits.confidence.memory import count_empty_rounds, keeps_set
 from structuredbandits.confidence.plausible import ConfidenceSet
-from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward
+from structuredbandits.errors import InvalidPolicy, InvalidReward
 from structuredbandits.policies import state
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.arguments import (
     LARGEST_REWARD,
     allowed_arms,
     arm_with_reward,
+    check_structure,
     read_history,
     read_horizon,
 )
 from structuredbandits.policies.frame import bind
+from structuredbandits.policies.own_functions import (
+    NotANumber,
+    asking_for_numbers,
+    without_number,
+)
 from structuredbandits.policies.protocol import moment_at
 from structuredbandits.policies.steps import (
     DECIDED,
@@ -70,10 +76,7 @@ class Policy:
         horizon: int | None = None,
         history: Iterable[tuple[str | int, float]] = (),
     ) -> None:
-        if not isinstance(structure, Structure):
-            raise InvalidInput(
-                f"{structure!r} is no structure; make one, for example with Structure.from_table."
-            )
+        check_structure(structure)
         rounds = read_horizon(horizon)
         algorithm.check(structure)
         self.algorithm = algorithm
@@ -118,9 +121,12 @@ class Policy:
         """
         allowed = self._everything if arms is None else allowed_arms(self.structure, arms)
         self._make_room()
-        if self._foreign is not None:
-            return self._pull_foreign(allowed)
-        arm: int = self._decide(self._frame, allowed)
+        try:
+            if self._foreign is not None:
+                return self._pull_foreign(allowed)
+            arm: int = self._decide(self._frame, allowed)
+        except NotANumber as found:
+            raise without_number(found, self.algorithm.label, self._names) from None
         return self._names[arm]
 
     def update(self, arm: str | int, reward: float) -> None:
@@ -230,7 +236,8 @@ class Policy:
         """
         allowed = self._everything if arms is None else allowed_arms(self.structure, arms)
         self._make_room()
-        shares = self.algorithm.probabilities(self.snapshot(), allowed)
+        with asking_for_numbers(self.algorithm.label, self._names):
+            shares = self.algorithm.probabilities(self.snapshot(), allowed)
         if shares is None:
             raise InvalidPolicy(
                 f"{self.algorithm.label} does not tell its probabilities; use an algorithm that "

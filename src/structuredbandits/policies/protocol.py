@@ -1,4 +1,4 @@
-"""The compiled protocol: four operations, found by the type of an agent.
+"""The compiled protocol: seven operations, found by the type of an agent.
 
 An agent is a named tuple of numbers and tables, made by `Algorithm.agent`. Compiled code calls
 ``decide(agent, ...)``; Numba looks up what was registered for the agent's class and compiles just
@@ -49,6 +49,7 @@ class Arm(NamedTuple):
     squares: float  # sum of squared rewards
     leader: float  # largest empirical mean among the candidates, if the index asks for it
     n_candidates: int
+    position: int  # among the arms of the structure, counted from 0
 
 
 # -- the operations, as seen by compiled code ------------------------------------------------------
@@ -247,6 +248,7 @@ def index_or_infinity(
         evidence.squares[arm],
         leader,
         n_candidates,
+        np.int64(arm),  # type: ignore[arg-type]  # one type, whichever the arms have
     )
     return index(agent, seen, moment, generator)
 

@@ -9,7 +9,12 @@ import numpy as np
 from structuredbandits.confidence.evidence import ROWS
 from structuredbandits.confidence.memory import EMPTY_ROUNDS, REGISTERS_ROW, keeps_set
 from structuredbandits.errors import DamagedFile, InvalidPolicy, WrongVersion
-from structuredbandits.policies.arguments import MOST_ROUNDS, too_large
+from structuredbandits.policies.arguments import (
+    MOST_ROUNDS,
+    arm_without_rewards,
+    check_structure,
+    too_large,
+)
 
 if TYPE_CHECKING:
     from structuredbandits.policies.policy import Policy
@@ -43,6 +48,7 @@ def resume(cls: type[_Policy], structure: Structure, saved: dict[str, Any]) -> _
     """The run that `state_of` described."""
     from structuredbandits.policies.registry import algorithm_from_dict
 
+    check_structure(structure)
     if not isinstance(saved, dict) or saved.get("format") != FORMAT:
         raise DamagedFile("this is not the state of a policy; give what state_dict() returned.")
     if saved.get("version") != VERSION:
@@ -55,12 +61,17 @@ def resume(cls: type[_Policy], structure: Structure, saved: dict[str, Any]) -> _
             "the state belongs to another structure; give the structure on which it was saved."
         )
     try:
+        if saved["arms"] != list(structure.arms):
+            raise ValueError(f"its arms are {saved['arms']!r}, not {list(structure.arms)!r}")
         policy = cls(algorithm_from_dict(saved["policy"]), structure)
         for name, row in _STORED_ROWS.items():
             policy.block[row] = _numbers(saved, name, structure.n_arms)
         counts, sums, squares = policy.block[:3]
         if too_large(sums, squares, counts):
             raise ValueError("sums are larger than rewards can be")
+        idle = arm_without_rewards(sums, squares, counts)
+        if idle is not None:
+            raise ValueError(f"arm {structure.arms[idle]!r} has a sum, but no reward")
         policy.clock[:] = _clock(saved, int(counts.sum()))
         policy.generator.bit_generator.state = saved["generator"]
         empty_rounds = _whole("empty_rounds", saved["empty_rounds"])

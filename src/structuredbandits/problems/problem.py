@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from structuredbandits.environments import Environment
+from structuredbandits.environments.means import check_environment, check_structure
 from structuredbandits.errors import InvalidInput
 from structuredbandits.structure import Structure, Theta
 from structuredbandits.structure.parameters import show_theta
@@ -57,6 +58,10 @@ class Problem:
     citation: str | None = None
 
     def __post_init__(self) -> None:
+        check_structure(self.structure)
+        check_environment(self.environment)
+        if not isinstance(self.name, str):
+            raise InvalidInput(f"name = {brief(self.name)} is no text; give a short text.")
         if self.environment.arms != self.structure.arms:
             raise InvalidInput(
                 f"the environment of problem {self.name!r} has arms {self.environment.arms} and "

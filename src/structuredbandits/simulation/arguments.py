@@ -19,7 +19,13 @@ from structuredbandits.environments import (
     NormalEnvironment,
     TableEnvironment,
 )
-from structuredbandits.errors import InvalidInput, InvalidPolicy, StructureWarning
+from structuredbandits.environments.means import check_environment
+from structuredbandits.errors import (
+    InvalidInput,
+    InvalidParameter,
+    InvalidPolicy,
+    StructureWarning,
+)
 from structuredbandits.policies.algorithm import Algorithm
 from structuredbandits.policies.arguments import LARGEST_REWARD
 from structuredbandits.policies.registry import applicable, make_algorithm, policy_names
@@ -57,10 +63,7 @@ def read_problem(
 
 
 def _check_arms(structure: Structure, environment: Environment) -> None:
-    if not isinstance(environment, Environment):
-        raise InvalidInput(
-            f"{environment!r} is no environment; give for example Bernoulli(structure)."
-        )
+    check_environment(environment)
     if tuple(environment.arms) != structure.arms:
         raise InvalidInput(
             f"the environment's arms {tuple(environment.arms)!r} are not the structure's "
@@ -152,7 +155,7 @@ def read_thetas(theta: Any, own: tuple[Any, ...], environment: Environment) -> l
                 "a bare structure has no θ to try; give theta, for example theta=0.5."
             )
         thetas = list(own)
-    elif isinstance(theta, (list, np.ndarray)):
+    elif isinstance(theta, (list, np.ndarray)) and np.ndim(theta):
         thetas = [value.item() if isinstance(value, np.generic) else value for value in theta]
         thetas = [
             tuple(value) if isinstance(value, (list, np.ndarray)) else value for value in thetas
@@ -163,11 +166,22 @@ def read_thetas(theta: Any, own: tuple[Any, ...], environment: Environment) -> l
         raise InvalidInput("the list of θ is empty; give at least one.")
     found: list[Any] = []
     for value in thetas:
-        plain = environment.parameters.resolve(value)
+        plain = _resolve(value, environment)
         if plain in found:
             raise InvalidInput(f"θ = {show_theta(plain)} is given twice; name each θ once.")
         found.append(plain)
     return found
+
+
+def _resolve(theta: Any, environment: Environment) -> Any:
+    try:
+        return environment.parameters.resolve(theta)
+    except InvalidParameter as problem:
+        if isinstance(theta, str) or not isinstance(theta, Iterable):
+            raise
+        raise InvalidParameter(
+            f"{str(problem).removesuffix('.')}, or a list of θ to try each of them."
+        ) from None
 
 
 def read_checkpoints(checkpoints: int | str | Sequence[int], horizon: int) -> tuple[int, ...]:

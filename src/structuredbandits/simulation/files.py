@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from structuredbandits.errors import DamagedFile, FileError, InvalidInput, WrongVersion
+from structuredbandits.structure.theta import brief
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +37,7 @@ def write_results(results: Results, path: str | PathLike[str]) -> None:
     FileError
         If nothing can be written there.
     """
-    target = Path(path)
+    target = _path(path, "name of a file; give one that ends in .parquet or .csv")
     if target.suffix == ".csv":
         data = results.to_frame().to_csv(index=False).encode()
     elif target.suffix == ".parquet":
@@ -48,6 +49,12 @@ def write_results(results: Results, path: str | PathLike[str]) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise FileError(f"{target} cannot be written: {reason}; choose another place.") from error
+
+
+def _path(path: object, wanted: str) -> Path:
+    if not isinstance(path, str | PathLike) or "\0" in str(path) or not Path(path).name:
+        raise InvalidInput(f"{brief(path)} is no {wanted}.")
+    return Path(path)
 
 
 def _table(results: Results) -> pa.Table:
@@ -91,9 +98,7 @@ def read_results(path: str | PathLike[str]) -> dict[str, Any]:
     WrongVersion
         If another version of the library wrote it in a way that this one does not read.
     """
-    if not isinstance(path, str | PathLike):
-        raise InvalidInput(f"{path!r} is no file; give the path of one that Results.save wrote.")
-    source = Path(path)
+    source = _path(path, "file; give the path of one that Results.save wrote")
     try:
         data = source.read_bytes()
     except OSError as error:

@@ -15,6 +15,7 @@ from structuredbandits.confidence.memory import count_empty_rounds
 from structuredbandits.environments import Environment, NormalEnvironment, TableEnvironment
 from structuredbandits.errors import InvalidInput
 from structuredbandits.policies.algorithm import Algorithm
+from structuredbandits.policies.own_functions import asking_for_numbers
 from structuredbandits.simulation.draws import NormalDraws, TableDraws
 from structuredbandits.simulation.kernel import Clock, Record, make_clock, play
 from structuredbandits.simulation.streams import noise_sequence, policy_sequence
@@ -58,7 +59,8 @@ class Task:
             np.zeros(self.n_runs, dtype=np.int64),
         )
         python = getattr(self.algorithm, "foreign", None) is not None
-        (self._in_python if python else self._compiled)(outcome, gaps)
+        with asking_for_numbers(self.algorithm.label, self.structure.arms):
+            (self._in_python if python else self._compiled)(outcome, gaps)
         outcome.reward[...] *= self.structure.sign
         return outcome
 
