@@ -66,6 +66,22 @@ def test_a_decision_is_asked_for_again_with_the_same_key(both, script, failure):
     assert {request.content for request in service.requests} == {b'{"subject":"s"}'}
 
 
+GONE = httpx.Response(404, json={"error": {"code": "unknown_subject", "message": "Nobody."}})
+
+
+@pytest.mark.parametrize("failure", [NO_DATABASE, httpx.ReadTimeout])
+def test_what_an_earlier_attempt_may_have_deleted_is_deleted(both, script, failure):
+    assert both.run(script(failure, GONE), "delete_subject", "e", "s") is None
+    with pytest.raises(errors.NotFound):
+        both.run(script(failure, GONE), "subject", "e", "s")
+
+
+@pytest.mark.parametrize("failures", [(), (BUSY,), (httpx.ConnectError,)])
+def test_what_was_never_there_is_not_deleted(both, script, failures):
+    with pytest.raises(errors.NotFound):
+        both.run(script(*failures, GONE), "delete_subject", "e", "s")
+
+
 def test_another_decision_has_another_key(both, script):
     service = script(MADE)
     both.run(service, "decide", "e", "s")

@@ -102,7 +102,7 @@ class AsyncClient:
             except self._passing as error:
                 wait = attempts.failed(error)
             else:
-                if response.is_success:
+                if attempts.is_done(response):
                     return result_of(call, response)
                 wait = attempts.answered(response)
             await anyio.sleep(wait)

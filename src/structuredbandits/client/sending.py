@@ -97,7 +97,17 @@ class Attempts:
         self._retries = retries
         self._url = url
         self._failures = 0
+        self._perhaps_done = False
         self._began = time.monotonic()
+
+    def is_done(self, response: httpx.Response) -> bool:
+        """Whether an answer says that what was asked is done.
+
+        What is to be deleted may be gone because an earlier attempt, whose end nobody heard of, did
+        it.
+        """
+        gone = self._call.method == "DELETE" and response.status_code == 404
+        return response.is_success or (gone and self._perhaps_done)
 
     def failed(self, error: httpx.TransportError) -> float:
         """Seconds to wait after an attempt without an answer.
@@ -111,6 +121,7 @@ class Attempts:
 
         # These three happen before a byte of the request has left.
         unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+        self._perhaps_done |= not unsent
         reason = str(error) or type(error).__name__
         last = Unreachable(
             f"The service at {self._url} gave no answer ({reason}): "
@@ -129,6 +140,7 @@ class Attempts:
         retry_after = read_retry_after(response.headers.get("Retry-After"))
         error = error_of(response.status_code, decoded(response), retry_after)
         # A 429 was refused at the door; after a 503 nobody knows whether it was done.
+        self._perhaps_done |= not isinstance(error, Overloaded)
         certain = self._call.repeatable or isinstance(error, Overloaded)
         return self._next(error, response.status_code in _PASSING and certain, retry_after)
 
