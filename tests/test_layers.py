@@ -48,7 +48,7 @@ def lint(package: Path) -> subprocess.CompletedProcess[str]:
         env=os.environ | {"PYTHONPATH": str(package.parent)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

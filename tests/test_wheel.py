@@ -25,7 +25,7 @@ def run(command: list[str], folder: Path, **variables: str) -> str:
     # Nothing of the surrounding environment may lead Python back to the sources.
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | variables
     done = subprocess.run(
-        command, cwd=folder, env=kept, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=kept, capture_output=True, text=True, timeout=1800, check=False
     )
     assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -56,7 +56,7 @@ def start(policy: str, source: Path, folder: Path, **settings: Any) -> subproces
 
 
 def answer(process: subprocess.Popen[str]) -> dict[str, Any]:
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=1800)
     assert (process.returncode, err) == (0, "")
     found: dict[str, Any] = json.loads(out)
     return found

@@ -24,7 +24,7 @@ def build(site: Path) -> None:
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=3600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -19,7 +19,7 @@ def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         env=inherited,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

@@ -26,7 +26,7 @@ def test_no_heavy_library_is_loaded(use: str, tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.stdout.splitlines()[-1:] == ["loaded: []"], done.stdout + done.stderr

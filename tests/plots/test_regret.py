@@ -195,7 +195,7 @@ def test_no_window_and_no_global_state(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
         check=True,
     )
     assert done.stdout.strip() == "False"

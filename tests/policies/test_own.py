@@ -116,7 +116,7 @@ def test_defined_in_a_script_and_sent_to_other_processes(tmp_path: Path) -> None
     """There the class arrives without its module, and was never registered."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=1800)
     assert done.stderr == ""
     assert done.stdout == "mine(width=0.5) mine(width=2)\n"
 

@@ -189,8 +189,9 @@ def test_what_is_too_much_is_refused(sqlite_url: str) -> None:
 
 
 def test_a_full_queue_is_told_with_a_time_to_come_back(sqlite_url: str) -> None:
-    for api in running(settings_for(sqlite_url, queue_length=1, request_seconds=2.0)):
+    for api in running(settings_for(sqlite_url, queue_length=1)):
         api.create()
+        object.__setattr__(api.service.settings, "request_seconds", 2.0)
 
         def ask(number: int, url: str = str(api.client.base_url)) -> httpx.Response:
             with httpx.Client(base_url=url, timeout=60.0) as client:

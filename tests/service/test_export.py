@@ -145,7 +145,7 @@ def test_the_export_waits_for_a_place_that_is_taken_and_not_yet_committed(shared
             slow.execute(text(_SETTLE), {"place": place, "subject": int(early["id"][0], 16)})
             assert shared.reward(late, 2.0).status_code == 200  # a later place, committed first
             reading = pool.submit(lines, shared)
-            wait_until(lambda: reading.done() or somebody_waits(shared), 30.0, "the reader")
+            wait_until(lambda: reading.done() or somebody_waits(shared), what="the reader")
         rows, cursor = reading.result()
     rows += lines(shared, after=cursor)[0]
     assert [row["id"] for row in rows] == [early["id"], late["id"]]

@@ -28,7 +28,7 @@ def nobody() -> str:
 
 def test_it_is_tried_again_for_a_bounded_time_and_then_said_in_a_sentence() -> None:
     command = [*COMMAND, "serve", "--db", nobody(), "--start-seconds", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 2
     lines = done.stderr.splitlines()
     assert any("the database does not answer yet; trying again" in line for line in lines)

@@ -85,7 +85,7 @@ def test_no_request_that_the_schema_allows_fails(
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stdout[-6000:]
     assert server.status("/readyz") == 200
