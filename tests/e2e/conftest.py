@@ -79,19 +79,28 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 def _compile(site: Site) -> None:
     """Run once what the pages run, so that no test waits for a compiler."""
+    policies = ["ucb", "ucb-s", "ucb-c", "ts", "ts-c"]
+    for problem, theta in (("three-arms", 0.5), ("plane", [0.9, 0.2]), ("movielens", 67)):
+        body = {"structure": {"problem": problem}, "theta": theta, "rounds": 3}
+        _insist(site, "POST", "/v1/lab/runs", body | {"policies": policies})
+    body = {"id": "warm-up", "structure": {"problem": "three-arms"}, "policy": "ts-c"}
+    _insist(site, "POST", "/v1/experiments", body | {"settings": {"floor": 0.3}})
+    path = "/v1/experiments/warm-up"
+    many = {"decisions": [{"subject": f"visitor-{number % 10}"} for number in range(200)]}
+    made = _insist(site, "POST", f"{path}/decisions/batch", many)["decisions"]
+    rewards = [{"decision": one["id"], "reward": 3.0 + i % 2} for i, one in enumerate(made)]
+    _insist(site, "POST", "/v1/rewards", {"rewards": rewards})
+    assert _insist(site, "GET", f"{path}/summary")["baseline"]
+
+
+def _insist(site: Site, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    """Ask until it is done: what is compiled for too long is there the next time."""
     with site.client() as client:
-        for problem, theta in (("three-arms", 0.5), ("plane", [0.9, 0.2]), ("movielens", 67)):
-            body = {"structure": {"problem": problem}, "theta": theta, "rounds": 3}
-            policies = ["ucb", "ucb-s", "ucb-c", "ts", "ts-c"]
-            client.post("/v1/lab/runs", json=body | {"policies": policies}).raise_for_status()
-        body = {"id": "warm-up", "structure": {"problem": "three-arms"}, "policy": "ts-c"}
-        client.post("/v1/experiments", json=body).raise_for_status()
-        path = "/v1/experiments/warm-up"
-        made = client.post(f"{path}/decisions", json={"subject": "somebody"}).raise_for_status()
-        put = {"reward": 3.0}
-        client.put(f"/v1/decisions/{made.json()['id']}/reward", json=put).raise_for_status()
-        while client.get(f"{path}/summary").status_code != 200:
-            pass  # its baseline is compiled for longer than a request waits
+        while (answer := client.request(method, path, json=body)).status_code == 503:
+            time.sleep(1.0)
+    answer.raise_for_status()
+    told: dict[str, Any] = answer.json()
+    return told
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
