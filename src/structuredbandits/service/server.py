@@ -103,7 +103,7 @@ def wait_for_database(given: str, seconds: float) -> None:
     """
     log_as_json()
     url = database_url(given)
-    end = time.monotonic() + seconds
+    end: float | None = None  # counted from the first refusal: what is loaded before takes its time
     pause = 0.2
     while True:
         try:
@@ -112,6 +112,7 @@ def wait_for_database(given: str, seconds: float) -> None:
         except FileError as error:
             # Only what a database says while it is away: a file that cannot be opened stays so.
             passing = isinstance(error.__cause__, OperationalError | InterfaceError)
+            end = end or time.monotonic() + seconds
             left = end - time.monotonic()
             if url.get_backend_name() == "sqlite" or not passing or left <= 0:
                 raise
