@@ -20,6 +20,13 @@ class Ended(NamedTuple):
     err: str
 
 
+@pytest.fixture(autouse=True)
+def no_wishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a user may ask of every program would change widths and colours."""
+    for name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
     """Run the command line in this process."""

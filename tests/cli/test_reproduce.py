@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -32,7 +33,9 @@ def test_one_figure_with_its_claims_and_the_page(call, tmp_path: Path) -> None:
     assert "1 of 1 claims of the paper held." in ended.out
     assert (tmp_path / "figures" / "report.html").exists()
     assert (tmp_path / "figures" / "corner" / "regions.png").exists()
-    about = json.loads((tmp_path / "figures" / "corner" / "outcome.json").read_text())
+    about = json.loads(
+        (tmp_path / "figures" / "corner" / "outcome.json").read_text(encoding="utf-8")
+    )
     assert about["claims"][0]["held"] is True
 
 
@@ -47,8 +50,13 @@ def test_vector_pictures_on_request(call, tmp_path: Path, ending: str) -> None:
 def test_the_number_of_runs_is_taken_and_said(call, tmp_path: Path) -> None:
     ended = call("reproduce", "bernoulli", "--runs", "3", "--out", str(tmp_path), "--quiet")
     assert (ended.code, ended.out) == (0, "")
-    assert json.loads((tmp_path / "bernoulli" / "outcome.json").read_text())["runs"] == 3
-    assert "reproduce bernoulli --seed 0 --runs 3" in (tmp_path / "report.html").read_text()
+    assert (
+        json.loads((tmp_path / "bernoulli" / "outcome.json").read_text(encoding="utf-8"))["runs"]
+        == 3
+    )
+    assert "reproduce bernoulli --seed 0 --runs 3" in (tmp_path / "report.html").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,6 +83,15 @@ def test_a_place_that_cannot_be_written_is_named(call, tmp_path: Path) -> None:
     ended = call("reproduce", "corner", "--out", str(tmp_path / "file"))
     assert ended.code == 2
     assert "choose another folder" in ended.err
+
+
+def test_a_machine_that_knows_only_ascii_gets_the_same_files(start: Start, tmp_path: Path) -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    process = start("reproduce", "corner", "--out", "figures", "--quiet", env=os.environ | plain)
+    _, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, err) == (0, "")
+    written = (tmp_path / "figures" / "corner" / "outcome.json").read_text(encoding="utf-8")
+    assert not written.isascii()
 
 
 def test_after_an_interrupt_the_same_command_goes_on(start: Start, tmp_path: Path) -> None:

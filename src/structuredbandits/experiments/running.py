@@ -180,7 +180,8 @@ def _write(
         }
         # Written last, and whole: an experiment without it is run again.
         unfinished = place / ".outcome.json"
-        unfinished.write_text(json.dumps(about, indent=1, default=str, ensure_ascii=False))
+        text = json.dumps(about, indent=1, default=str, ensure_ascii=False)
+        unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(place / "outcome.json")
     except OSError as error:
         raise FileError(
@@ -194,7 +195,7 @@ def _write(
 
 def _read(experiment: Experiment, place: Path, key: str) -> Kept | None:
     try:
-        about = json.loads((place / "outcome.json").read_text())
+        about = json.loads((place / "outcome.json").read_text(encoding="utf-8"))
         if about["key"] != key:
             return None
         return Kept(
