@@ -17,9 +17,9 @@ FROM experiments WHERE id = ?
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def old(site: Site) -> None:
-    """An experiment with a policy that this version does not know."""
+    """An experiment with a policy that this version does not know; as long as the service is."""
     with site.client() as client:
         body = {"id": GOOD, "structure": {"problem": "three-arms"}, "policy": "ts-c"}
         assert client.post("/v1/experiments", json=body).status_code == 201
