@@ -71,6 +71,12 @@ def test_a_kernel_stores_the_librarys_code_and_no_user_code(
     assert len(kept) == 1
 
 
+def test_what_becomes_part_of_kernels_is_not_for_python() -> None:
+    """It has no entry for Python: without a word Python would crash there."""
+    with pytest.raises(TypeError, match="borrow is for compiled code; call a kernel around it"):
+        borrow(addresses_of(new_generator(7)))
+
+
 @njit
 def _draws(addresses: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     generator = borrow(addresses)

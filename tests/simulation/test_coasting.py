@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structuredbandits.confidence.corridor import corridor_of
-from structuredbandits.confidence.evidence import Evidence, evidence_of
-from structuredbandits.confidence.memory import HEAD_IN, HEAD_OUT, TAIL_IN, TAIL_OUT, Box, box_of
-from structuredbandits.confidence.slack import relax
+from structuredbandits.confidence import corridor, evidence, memory, slack
+from structuredbandits.confidence.evidence import Evidence
+from structuredbandits.confidence.memory import HEAD_IN, HEAD_OUT, TAIL_IN, TAIL_OUT, Box
 from structuredbandits.environments import Environment, Gaussian
 from structuredbandits.policies.algorithm import Algorithm
 from structuredbandits.policies.classical.kl_ucb import KLUCB
@@ -26,7 +25,11 @@ from structuredbandits.problems import load_problem, load_structure
 from structuredbandits.simulation.kernel import make_clock
 from structuredbandits.simulation.task import Task
 from structuredbandits.structure import Interval, Structure
+from tests.from_python import from_python
 from tests.simulation.loops import assert_equal, outcome
+
+box_of, evidence_of = from_python(memory.box_of), from_python(evidence.evidence_of)
+corridor_of, relax = from_python(corridor.corridor_of), from_python(slack.relax)
 
 
 @st.composite
