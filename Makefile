@@ -1,19 +1,20 @@
-# Everything is done in one environment, .venv, from the two lock files in requirements/.
-# A machine with Python 3.11 (with pip) and make needs nothing else.
+# All commands use one environment, .venv, installed from the two lock files in requirements/.
+# They need only Python 3.11 (with pip) and make.
 #
 #   make demo    simulate the main example and draw it
 #   make test    style, types, layers and all tests
 #   make bench   the speed table
-#   make bench-service  how fast the service answers, driven by wrk (five minutes)
+#   make bench-service  throughput and latency of the service, measured with wrk (five minutes)
 #   make docs    the documentation site, in site/
-#   make lock    write the lock files anew from pyproject.toml
-#   make clean   remove .venv and everything that these commands made
+#   make generated  rewrite the files that are generated from others
+#   make lock    regenerate the lock files from pyproject.toml
+#   make clean   remove .venv and everything that these commands created
 
 .SUFFIXES:
 .NOTPARALLEL:
 .SECONDARY:
 .DEFAULT_GOAL := help
-.PHONY: help demo test style types layers pytest chromium bench bench-service docs lock clean
+.PHONY: help demo test style types layers pytest chromium typescript bench bench-service docs generated lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -21,11 +22,11 @@ WORKERS ?= 2
 TESTS ?=
 DEMO_OPTIONS ?=
 
-# Twice quiet: pip then says only what went wrong.
+# With two --quiet options pip prints only errors.
 PIP_OPTIONS := --quiet --quiet --disable-pip-version-check --no-input
 PIP := $(BIN)/python -m pip $(PIP_OPTIONS)
 
-# The first interpreter that really runs and is new enough; PYTHON=... chooses another.
+# The first interpreter that runs and is new enough; PYTHON=... selects another one.
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(firstword $(foreach name,python3.11 python3 python,\
 	$(shell $(name) -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1 && echo $(name))))
@@ -35,7 +36,8 @@ help:
 
 # --- the environment ---------------------------------------------------------------------------
 
-# A Python without ensurepip (some distributions split it off) lends its own pip to the new .venv.
+# Where ensurepip is missing (some distributions package it separately), the interpreter's own pip
+# installs pip into the new .venv.
 define create_environment
 	@test -n "$(PYTHON)" && $(PYTHON) -c '$(IS_NEW_ENOUGH)' 2>/dev/null || { \
 		echo "structuredbandits needs Python 3.11 or newer and found $(or $(PYTHON),none):" \
@@ -88,12 +90,12 @@ layers: $(VENV)/.test-package
 	@echo "Layers"
 	@$(BIN)/lint-imports --no-logo
 
-# TESTS="tests/frame -k lock" runs some of them.
-pytest: $(VENV)/.test-package chromium
+# TESTS="tests/frame -k lock" runs only these tests.
+pytest: $(VENV)/.test-package chromium typescript
 	@echo "Tests"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
 
-# The pages are tested in a real browser, which is installed where that is possible.
+# The web pages are tested in a real browser, which is installed if possible.
 INSTALL_CHROMIUM = apt-get update -qq && \
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium
 chromium:
@@ -101,13 +103,24 @@ chromium:
 		echo "Installing the browser Chromium for the tests of the pages (about a minute)."; \
 		if test "$$(id -u)" = 0; then sh -c '$(INSTALL_CHROMIUM)'; \
 		else sudo -n sh -c '$(INSTALL_CHROMIUM)'; fi >/dev/null 2>&1 || \
-		echo "Chromium cannot be installed from here, so the tests of the pages will fail:" \
+		echo "Chromium cannot be installed from here, so the tests of the web pages will fail:" \
 			"install it (on Debian 'apt-get install chromium') and run this again." >&2; }
+
+# Node.js and npm come with the packages of requirements/test.txt.
+TYPESCRIPT := clients/typescript
+NPM = cd $(TYPESCRIPT) && PATH="$(CURDIR)/$(BIN):$$PATH" npm --loglevel=error
+$(TYPESCRIPT)/node_modules/.installed: $(TYPESCRIPT)/package-lock.json $(VENV)/.test
+	@echo "Installing the packages of $<."
+	@$(NPM) ci --silent
+	@touch $@
+
+typescript: $(TYPESCRIPT)/node_modules/.installed
+	@$(NPM) run --silent build >/dev/null
 
 bench: $(VENV)/.test-package
 	@$(BIN)/python -m benchmarks
 
-# wrk is installed from Debian's packages if it is missing and that is possible.
+# If wrk is missing, it is installed from Debian's packages where possible.
 bench-service: $(VENV)/.test-package
 	@$(BIN)/python -m benchmarks.service
 
@@ -115,8 +128,14 @@ docs: $(VENV)/.test-package
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "The site is in site/index.html."
 
-# Resolved in a clean environment: first what a user installs, then, with those versions held,
-# everything that the tests need. The lock files carry names and versions only.
+# A test fails while a generated file is out of date.
+generated: $(VENV)/.test-package $(TYPESCRIPT)/node_modules/.installed
+	@$(BIN)/python -m tools.generate_sync_client
+	@$(BIN)/python -m tools.generate_stub
+	@$(BIN)/python -m tools.generate_typescript_types
+
+# Versions are resolved in a clean environment: first what a user installs, then, with these versions
+# fixed, everything that the tests need. The lock files contain only names and versions.
 LOCK_PIP = .lock/bin/python -m pip $(PIP_OPTIONS)
 define freeze
 	@{ echo "# $(2). Written by 'make lock' from pyproject.toml."; \
@@ -138,4 +157,4 @@ lock:
 
 clean:
 	rm -rf $(VENV) .lock .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis \
-		build dist site demo-output
+		build dist site demo-output $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/dist

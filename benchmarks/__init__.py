@@ -1,1 +1,1 @@
-"""Benchmarks: how fast the library is beside the alternatives, as ratios within one run."""
+"""Benchmarks of the library and of alternatives, as ratios within one run."""

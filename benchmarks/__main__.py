@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measure, show, and record if asked to."""
+"""`python -m benchmarks`: measure, print, and with --record store the results."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ PARTS: dict[str, Callable[[bool], dict[str, Any]]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", choices=PARTS, action="append", help="one part; may be repeated")
-    parser.add_argument("--quick", action="store_true", help="a rehearsal of a few minutes")
-    parser.add_argument("--record", action="store_true", help="keep the results in the repository")
+    parser.add_argument("--quick", action="store_true", help="a trial of a few minutes")
+    parser.add_argument("--record", action="store_true", help="store the results in the repository")
     options = parser.parse_args()
     if options.quick and options.record:
-        parser.error("a rehearsal is not worth recording; leave one of --quick and --record out")
+        parser.error("a quick trial cannot be recorded; give only one of --quick and --record")
     for name in options.only or PARTS:
         print(f"== {name}", flush=True)
         data = PARTS[name](options.quick)

@@ -1,6 +1,6 @@
-"""What one would write with NumPy: UCB over many runs at once, and Algorithm-C with UCB for a run.
+"""NumPy baselines: UCB vectorised over many runs, and one run of Algorithm-C with UCB.
 
-The best of several layouts is what the library is compared with.
+The library is compared with the fastest of several array layouts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ALPHA = 3.0
 
 
 def batched_ucb(means: np.ndarray, sigma: float, horizon: int, runs: int, seed: int = 0) -> None:
-    """UCB1 in all runs at once, one vectorised step a round."""
+    """UCB1 in all runs at once, one vectorised step per round."""
     generator = np.random.default_rng(seed)
     shape = (runs, means.size)
     counts, sums = np.zeros(shape), np.zeros(shape)
@@ -47,7 +47,7 @@ class Dense:
 
 
 class Narrowing:
-    """Arm after arm, the most pulled first: later arms look only at the θ that are left."""
+    """Tests the arms in order of pulls, most pulled first; later arms test only the remaining θ."""
 
     def __init__(self, table: np.ndarray) -> None:
         self._table = np.ascontiguousarray(table.T)
@@ -67,7 +67,7 @@ class Narrowing:
 
 
 class Sorted:
-    """Two binary searches an arm give a range of θ each; a counter of arms finds those in all."""
+    """Two binary searches per arm give a range of θ; counting arms finds the θ in all ranges."""
 
     def __init__(self, table: np.ndarray) -> None:
         columns = np.ascontiguousarray(table.T)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import platform
+import re
 import time
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -16,15 +17,15 @@ import numpy as np
 import structuredbandits as sb
 from structuredbandits.errors import StructuredBanditsError
 from structuredbandits.policies.registry import applicable
-from structuredbandits.structure.theta import show_theta
+from structuredbandits.structure import show_theta
 from structuredbandits.theory.lower_bound import lower_bound
 
 PAGE = Path(__file__).parents[1] / "docs" / "comparison.md"
 EARLY, LATE = 5_000, 50_000
 _INFORMATIVE = ("-kl", "-entropy", "-differential", "-random")
-# Of 21 values of θ these tell most: UCB-S at its usual, its best and its worst.
+# The most informative of 21 values of θ: UCB-S at its usual, best and worst performance.
 _THETAS = {"two-arms": [1.0, 2.75, 3.25]}
-_SLOW = 400.0  # nanoseconds a round, beyond which fewer runs must do
+_SLOW = 400.0  # nanoseconds per round; slower policies get fewer runs
 
 
 class Row(NamedTuple):
@@ -38,17 +39,37 @@ class Row(NamedTuple):
     late: float
     late_error: float
     median: float
-    runs: int
     to_bound: float | None
-    """Growth for each log T after the early round, as a multiple of what none can avoid."""
+    """Growth of regret per log T after the early round, as a multiple of the lower bound."""
     nanoseconds: float
-    """Processor time a round, rewards included."""
+    """CPU time per round, rewards included."""
 
 
 def candidates(structure: sb.Structure) -> tuple[list[str], dict[str, str]]:
-    """All policies that apply, without those of an informative step, and why others do not."""
+    """All policies that apply, without informative versions, and the reason why others do not."""
     names = [name for name in sb.policy_names() if not name.endswith(_INFORMATIVE)]
     return applicable(structure, names)
+
+
+def rows_of(text: str) -> list[Row]:
+    """The rows of a page, as far as it prints them."""
+    rows, key = [], ("", "")
+    for line in text.splitlines():
+        heading = re.match(r"## (\S+), θ = (.+)", line)
+        if heading:
+            key = heading[1], heading[2]
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6 and cells[0] != "policy" and not cells[0].startswith("-"):
+            early, late = (map(float, cell.split(" ± ")) for cell in cells[1:3])
+            bound = float(cells[4]) if cells[4] else None
+            spent = float(cells[5].replace(",", ""))
+            rows.append(Row(*key, cells[0], *early, *late, float(cells[3]), bound, spent))
+    return rows
+
+
+def refused_in(text: str) -> dict[str, str]:
+    """The lines of a page about policies that do not apply, by policy."""
+    return {found[1]: found[0] for found in re.finditer(r"^- `([a-z-]+)` on .*$", text, re.M)}
 
 
 def has_unit_rewards(problem: sb.Problem) -> bool:
@@ -60,7 +81,7 @@ def has_unit_rewards(problem: sb.Problem) -> bool:
 
 
 def slope_of(problem: sb.Problem, theta: object) -> float:
-    """L(θ) of the lower bound; 0 where it is not known, or where rewards have other means."""
+    """L(θ) of the lower bound; 0 if it is unknown or if the rewards have other means."""
     known, true = problem.structure.means_at(theta), problem.environment.means_at(theta)
     if not np.allclose(known, true):
         return 0.0
@@ -71,7 +92,7 @@ def slope_of(problem: sb.Problem, theta: object) -> float:
 
 
 def timed(problem: sb.Problem, policy: str, runs: int) -> tuple[sb.Results, float]:
-    """Results at the two horizons, and nanoseconds of processor time a round."""
+    """Results at the two horizons, and nanoseconds of CPU time per round."""
     start = time.process_time()
     results = sb.simulate(
         problem,
@@ -110,7 +131,6 @@ def measure(
                 float(mean[1]),
                 float(error[1]),
                 float(np.median(regret[:, 1])),
-                results.runs,
                 growth / slope if slope > 0 else None,
                 spent,
             )
@@ -119,41 +139,43 @@ def measure(
 _HEAD = """# All policies on all embedded problems
 
 Mean regret ± standard error after {early:,} and {late:,} rounds, and the median of the runs after
-{late:,}; all policies meet the same rewards, with default settings, {runs} runs each ({slow} of
-those that take more than {limit:.0f} ns a round). *Of the bound* is the growth of regret for each
-log T between the two, divided by the lower bound's slope L(θ), where L(θ) > 0: 1 is what no good
-policy can stay below for ever. *ns* is processor time a round on a shared machine, rewards
-included. Made by `python -m benchmarks.comparison` on {day} with structuredbandits {version} and
-Python {python}.
+{late:,}. All policies face identical rewards and have default settings, with {runs} runs each
+({slow} for policies that take more than {limit:.0f} ns per round). *Of the bound* is the growth of
+regret per log T between the two horizons, divided by the slope L(θ) of the lower bound, where it is
+positive: no consistent policy stays below 1 as T grows. *ns* is CPU time per round on a shared
+machine, rewards included. Generated by `python -m benchmarks.comparison` on {day} with
+structuredbandits {version} and Python {python}.
 
-## What to make of it
+## Findings
 
-- **Knowing the structure pays** wherever few arms compete: compare each policy with its `-c`. Where
-  all arms compete there is less to gain (three-arms at 2.6) or nothing (plane at (-0.2, 0.1)).
-- **A mean far above the median** is a few runs that were misled for long, not a growth of all.
-  `posterior` believes its model: after unlucky first rewards it may put most of its trust in a
-  θ whose best arm tells nothing about its error, and leaves it as rarely as it doubts it. `ossb`
-  with its default `gamma=0` explores just as much as the lower bound asks for, which is enough only
-  in the limit: of 200 runs on three-arms at θ = 0.5 (seed 1) one kept to a worse arm for 10,000
-  rounds and made the mean 88 ± 80; `ossb(gamma=3)` has 6.4 ± 1.4 on the same rewards. `ucb-tuned`
-  adds at most half of what `ucb(alpha=1)` adds, in squares, and is misled now and then, too.
-- **`linear-greedy`** never explores. That is enough for a θ of one number that every arm tells of;
-  in the plane an arm says nothing of one direction, and most runs stay with the first good one.
-- **`epsilon-greedy`** explores a tenth of all rounds for ever, so its regret grows with T; its
-  structured forms stop where one arm competes.
-- **The joint set (`-cj`)** weighs all rewards together and pays for it with log |Θ|: it rules out
-  more than the box where arms are many (movielens), hardly more or even less where they are few,
-  and takes a pass over Θ in every round.
-- **Growth below the bound** (a ratio below 1) is no contradiction: the bound is about T → ∞, and a
-  policy that pulled enough early need not pull now.
-- **`movielens`** has rewards from other ratings than its means were learned from. Policies that
-  take the means for exact can be wrong for ever, so that some end behind those that know nothing;
-  the hierarchical ones know how uncertain each mean is. The lower bound is for a right map, and
-  left out here.
+- **The structure helps** where few arms are competitive: compare each policy with its `-c` version.
+  Where all arms are competitive, the gain is small (three-arms at 2.6) or zero (plane at (-0.2,
+  0.1)).
+- **A mean far above the median** comes from a few runs that were misled for long, not from all
+  runs. `posterior` trusts its model: after misleading first rewards it may concentrate on a θ whose
+  best arm does not reveal the error, and it leaves this θ rarely. `ossb` with its default `gamma=0`
+  explores just as much as the lower bound requires, which is enough only in the limit: of 200 runs
+  on three-arms at θ = 0.5 (seed 1) one stayed with a worse arm for 10,000 rounds and raised the
+  mean to 88 ± 80; `ossb(gamma=3)` has 6.4 ± 1.4 on the same rewards. The squared bonus of
+  `ucb-tuned` is at most half of that of `ucb(alpha=1)`, so it is also misled occasionally.
+- **`linear-greedy`** never explores. This is enough for a one-dimensional θ about which every arm
+  is informative; in the plane an arm gives no information on one direction, and most runs stay with
+  the first good arm.
+- **`epsilon-greedy`** explores in a tenth of all rounds, so its regret grows linearly with T; its
+  structured versions stop exploring when only one arm is competitive.
+- **The joint set (`-cj`)** combines the rewards of all arms at the cost of a term log |Θ|: with
+  many arms (movielens) it rules out more θ than separate intervals, with few arms about as many or
+  fewer. It takes one pass over Θ per round.
+- **Growth below the bound** (a ratio below 1) is not a contradiction: the bound holds for T → ∞,
+  and a policy that explored enough early needs no exploration later.
+- **`movielens`** draws rewards from other ratings than those its means were learned from. Policies
+  that treat the learned means as exact can be wrong permanently, and some end behind the classical
+  policies; the hierarchical policies use the standard error of each mean. The lower bound assumes a
+  correct structure and is omitted here.
 """
 
 
-def page(rows: Sequence[Row], reasons: dict[str, dict[str, str]], runs: int, slow_runs: int) -> str:
+def page(rows: Sequence[Row], refused: Sequence[str], runs: int, slow_runs: int) -> str:
     lines = [
         _HEAD.format(
             early=EARLY,
@@ -179,11 +201,11 @@ def page(rows: Sequence[Row], reasons: dict[str, dict[str, str]], runs: int, slo
                 f"| {row.late:.0f} ± {row.late_error:.0f} | {row.median:.0f} | {ratio} "
                 f"| {row.nanoseconds:,.0f} |"
             )
-    return "\n".join([*lines, "", "## What does not apply", "", *refusals(reasons)]) + "\n"
+    return "\n".join([*lines, "", "## Policies that do not apply", "", *refused]) + "\n"
 
 
 def refusals(reasons: dict[str, dict[str, str]]) -> list[str]:
-    """Which policies were refused where, with the first reason of each."""
+    """Which policies do not apply to which problems, with the first reason of each."""
     where: dict[str, list[str]] = {}
     for problem, why in reasons.items():
         for policy in why:
@@ -191,7 +213,7 @@ def refusals(reasons: dict[str, dict[str, str]]) -> list[str]:
     lines = []
     for policy, found in where.items():
         everywhere = len(found) == len(reasons)
-        # What to do about it is for the one who asked.
+        # The remedy in the second half of the message is of no use here.
         reason = reasons[found[0]][policy].split(";")[0]
         first = f" (on {found[0]})" if len(found) > 1 else ""
         lines.append(
@@ -205,9 +227,16 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=40, help="runs of each policy at each θ")
     parser.add_argument("--slow-runs", type=int, default=12, help="runs of slow policies")
     parser.add_argument("--problems", nargs="*", default=list(sb.problem_names()))
-    parser.add_argument("--policies", nargs="*", help="only these; all that apply if left out")
+    parser.add_argument(
+        "--policies", nargs="*", help="only these, keeping the page's rows of others; default: all"
+    )
     parser.add_argument("--out", type=Path, default=PAGE)
     asked = parser.parse_args()
+    kept, old = [], {}
+    if asked.policies and asked.out.exists():
+        text = asked.out.read_text(encoding="utf-8")
+        kept = [row for row in rows_of(text) if row.policy not in asked.policies]
+        old = {name: line for name, line in refused_in(text).items() if name not in asked.policies}
     rows: list[Row] = []
     reasons: dict[str, dict[str, str]] = {}
     for name in asked.problems:
@@ -227,9 +256,11 @@ def main() -> None:
         for row in measure(problem, policies, asked.runs, asked.slow_runs):
             rows.append(row)
             print(f"{row.problem:12} {row.theta:28} {row.policy:18} {row.late:9.1f}", flush=True)
-        # After every problem, so that an interrupted run leaves what it has.
+        # Written after every problem, so that an interrupted run keeps its results.
         asked.out.parent.mkdir(parents=True, exist_ok=True)
-        asked.out.write_text(page(rows, reasons, asked.runs, asked.slow_runs), encoding="utf-8")
+        refused_lines = [*old.values(), *refusals(reasons)]
+        text = page(kept + rows, refused_lines, asked.runs, asked.slow_runs)
+        asked.out.write_text(text, encoding="utf-8")
     print(
         f"{len(rows)} rows in {asked.out}, {np.sum([len(why) for why in reasons.values()])} refused"
     )

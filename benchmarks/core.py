@@ -1,4 +1,4 @@
-"""The core's own table: what structure costs, and how the library compares, in one run."""
+"""The core table: the cost of the structure, and the library compared with others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.timing import HORIZON, best_seconds
 from structuredbandits.environments import Gaussian
 from structuredbandits.simulation.task import Task
 
-# `simulate` cuts its work into pieces of about so many runs at this horizon.
+# `simulate` divides its work into tasks of about this many runs at this horizon.
 RUNS = 40
 ROUNDS = RUNS * HORIZON
 
@@ -44,7 +44,7 @@ def task_of(
 def best_of_both(
     first: Callable[[], object], second: Callable[[], object], repeats: int
 ) -> tuple[float, float]:
-    """Least seconds of two pieces of work that take turns, so that both meet the same machine."""
+    """Shortest times of two functions that alternate, so that both see the same machine load."""
     best = [float("inf"), float("inf")]
     first()
     second()
@@ -57,7 +57,7 @@ def best_of_both(
 
 
 def cost_of_structure(repeats: int) -> Iterator[Row]:
-    """Algorithm-C beside its base."""
+    """Algorithm-C compared with its base policy."""
     instances = [
         ("ucb", 3, 601, 1.3),
         ("ucb", 18, 106, 1.2),
@@ -127,7 +127,7 @@ def _numpy_ucb_c(repeats: int) -> Iterator[Row]:
     found = {}
     for name, layout in arrays.LAYOUTS.items():
         made = layout(structure.means)
-        # To the same horizon: some layouts are quicker while many θ are plausible, others later.
+        # All run to the same horizon: some layouts are faster while many θ are plausible.
         work = lambda made=made: arrays.run_ucb_c(made, truth, SIGMA, HORIZON)  # noqa: E731
         found[name] = best_seconds(work, 2 if repeats > 3 else 1) / HORIZON
     listed = ", ".join(f"{name} {seconds * 1e6:.0f} µs" for name, seconds in found.items())
@@ -176,9 +176,9 @@ def whole_processes(full: bool) -> Iterator[Row]:
     )
     seconds = processes.help_seconds()
     yield Row("structuredbandits --help", "≤ 0.6 s", f"{seconds:.2f} s", seconds <= 0.6)
-    first, second, told = processes.first_seconds()
+    first, second, line = processes.first_seconds()
     yield Row("first simulate, 5 policies, empty compile cache", "≤ 40 s", f"{first:.1f} s, says "
-              f"“{told}”", first <= 40)  # fmt: skip
+              f"“{line}”", first <= 40)  # fmt: skip
     yield Row("the same in a second process, to the first round", "≤ 4 s", f"{second:.1f} s",
               second <= 4)  # fmt: skip
 

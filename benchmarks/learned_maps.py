@@ -1,7 +1,7 @@
-"""Maps that had no part in finding any setting: six kinds, drawn at random and learned from data.
+"""Six kinds of random maps, learned from data, that were not used to choose any setting.
 
 For each kind several true maps are drawn; each is learned from a sample, and the policies are
-simulated at some θ with rewards from the true map. This module knows the maps, not the policies.
+simulated at some θ with rewards from the true map.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HORIZON = 5_000
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of map: how many arms and θ, how loud the rewards, how much data for each mean."""
+    """A kind of map: numbers of arms and θ, noise of the rewards, and amount of data per mean."""
 
     name: str
     arms: int
@@ -38,7 +38,7 @@ def _each(number: int) -> Callable[[np.random.Generator, tuple[int, int]], np.nd
 KINDS = (
     Kind("few arms", 5, 20, 0.5, 1.0, _each(30)),
     Kind("many arms", 40, 60, 0.3, 1.0, _each(100)),
-    Kind("loud rewards", 10, 50, 0.5, 3.0, _each(200)),
+    Kind("noisy rewards", 10, 50, 0.5, 3.0, _each(200)),
     Kind("scarce data", 10, 50, 0.5, 1.0, _each(5)),
     Kind(
         "uneven data",
@@ -55,7 +55,7 @@ KINDS = (
 
 
 def draw_map(kind: Kind, seed: int) -> tuple[sb.Structure, sb.Structure]:
-    """A true map, and what a sample from it teaches."""
+    """A true map, and the map learned from a sample of it."""
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(kind.name),)))
     shape = (kind.thetas, kind.arms)
     means = kind.spread * (
@@ -102,7 +102,7 @@ def regrets(kind: Kind, maps: int, thetas: int, runs: int) -> pd.DataFrame:
 
 
 def shares(maps: int = 8, thetas: int = 10, runs: int = 20) -> pd.DataFrame:
-    """A row a kind and policy: mean regret as a share of others', and the worst share of ts's."""
+    """One row per kind and policy: mean regret relative to others, and the worst ratio to ts."""
     rows = []
     for kind in KINDS:
         table = regrets(kind, maps, thetas, runs)

@@ -1,6 +1,6 @@
 """Learn a structure from 100 million rows in Parquet: time and peak memory.
 
-    python -m benchmarks.learning                  # makes the files in a temporary folder
+    python -m benchmarks.learning                  # writes the files to a temporary folder
     python -m benchmarks.learning --rows 1000000   # a smaller one
 
 Each engine runs in a process of its own, so that its peak memory is its own.
@@ -53,7 +53,7 @@ def make_log(folder: Path, rows: int) -> None:
 
 
 def measure(folder: str, engine: str) -> None:
-    """Learn once and print what it took, as JSON; runs in a process of its own."""
+    """Learn once and print time and memory as JSON; runs in a separate process."""
     start = time.perf_counter()
     structure = sb.learn_structure(
         folder,

@@ -1,4 +1,4 @@
-"""What has to be measured in a process of its own: memory, start-up, and the first compilation."""
+"""Measurements that need a separate process: memory, start-up, and the first compilation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def peak_megabytes(horizon: int = 1_000_000, runs: int = 100) -> float:
 
 
 def help_seconds(repeats: int = 5) -> float:
-    """Wall time of `structuredbandits --help`, best of some."""
+    """Shortest wall time of `structuredbandits --help`."""
     code = "from structuredbandits.cli import main; main(['--help'])"
     best = float("inf")
     for _ in range(repeats):
@@ -55,9 +55,9 @@ def help_seconds(repeats: int = 5) -> float:
 
 
 def first_seconds() -> tuple[float, float, str]:
-    """Seconds to the first round with an empty compile cache, in a second process, and the line."""
+    """Seconds to the first round with an empty and a filled compile cache, and the printed line."""
     code = _FIRST.format(policies=POLICIES)
     with tempfile.TemporaryDirectory() as folder:
         first, second = (_run(code, STRUCTUREDBANDITS_CACHE_DIR=folder) for _ in range(2))
-    told = first.stderr.strip().splitlines()
-    return json.loads(first.stdout), json.loads(second.stdout), told[0] if told else ""
+    lines = first.stderr.strip().splitlines()
+    return json.loads(first.stdout), json.loads(second.stdout), lines[0] if lines else ""

@@ -23,7 +23,7 @@ def grid(share: float) -> dict[str, Any]:
 
 
 def measure(quick: bool) -> dict[str, Any]:
-    """All seconds with one and with two processes, start-up included, and the ratio of the best."""
+    """All times with one and with two processes, start-up included, and the ratio of the best."""
     share = 0.02 if quick else 1.0
     seconds: dict[int, list[float]] = {1: [], 2: []}
     for n_jobs in (1, 2, 1, 2):

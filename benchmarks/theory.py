@@ -1,4 +1,4 @@
-"""How long the theory takes for 10,000 θ and 18 arms: all θ at once, and one lower bound."""
+"""Time of an analysis of 10,000 θ and 18 arms: all θ, and one lower bound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from structuredbandits.theory import analyze, lower_bound
 def main() -> None:
     generator = np.random.default_rng(0)
     means = generator.normal(size=(10_000, 18))
-    # One arm that tells nothing, so that every θ at which it is the best has many rivals.
+    # One uninformative arm, so that every θ at which it is the best has many confusing θ.
     means[:, 0] = 2.0
     structure = sb.Structure.from_table(means, sigma=1.0)
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Time a round of a policy in the compiled simulator, best of repeated runs."""
+"""Time per round of a policy in the compiled simulator, best of repeated runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HORIZON = 50_000
 
 
 def best_seconds(work: Callable[[], object], repeats: int) -> float:
-    """Least time of several calls; the first, which may compile, does not count."""
+    """Shortest time of several calls; the first call, which may compile, is not timed."""
     work()
     best = float("inf")
     for _ in range(repeats):
@@ -25,7 +25,7 @@ def best_seconds(work: Callable[[], object], repeats: int) -> float:
 
 
 def simulated_ns(structure: sb.Structure, policy: str, repeats: int = 15) -> float:
-    """Nanoseconds a round of one run of 50,000 rounds, noise included."""
+    """Nanoseconds per round of one run of 50,000 rounds, noise included."""
     theta = true_parameter(structure)
     task = Task(
         sb.make_algorithm(policy), structure, Gaussian(structure), theta, (HORIZON,), 0, 0, 1

@@ -1,4 +1,4 @@
-"""The bandit as a Gymnasium environment: θ is drawn anew for every episode, and stays hidden."""
+"""The bandit as a Gymnasium environment: every episode has a new, hidden θ."""
 
 import gymnasium
 
@@ -20,4 +20,4 @@ for name in ("ucb", "ucb-c"):
             policy.update(arm, reward)
             regret += info["regret"]
             over = ended or stopped
-    print(f"{name:6} {regret / 20:.0f} regret in an episode of 500 rounds")
+    print(f"{name:6} {regret / 20:.0f} regret per episode of 500 rounds")

@@ -1,6 +1,6 @@
-"""Rewards that come late, in any order, or not at all; and past data to start from.
+"""Rewards that arrive late, in any order, or never; and past data for a warm start.
 
-A dose is chosen for every patient that comes in; the outcome is known some days later.
+A dose is chosen for every new patient; the outcome is known some days later.
 """
 
 import random
@@ -11,7 +11,7 @@ problem = sb.load_problem("dose")
 sensitivity = 1.5
 past = [("20 mg", 88.0), ("20 mg", 95.0), ("80 mg", 41.0)]
 policy = sb.Competitive(sb.ThompsonSampling()).start(problem.structure, seed=3, history=past)
-print("worth trying after three past patients:", ", ".join(policy.competitive_arms))
+print("possible after three past patients:", ", ".join(policy.competitive_arms))
 
 outcomes = problem.environment.rewards(sensitivity, seed=3, run=0)
 shuffle = random.Random(3)
@@ -22,9 +22,9 @@ for _ in range(200):
     while len(waiting) > 5:
         policy.update(*waiting.pop(shuffle.randrange(len(waiting))))
 
-print("worth trying in the end:", ", ".join(policy.competitive_arms))
+print("possible at the end:", ", ".join(policy.competitive_arms))
 print("probabilities of the next dose:")
 for dose, probability in policy.probabilities().items():
     if probability > 0.01:
         print(f"  {dose:6} {probability:.2f}")
-print("best in truth:", problem.structure.optimal_arm(sensitivity))
+print("truly best:", problem.structure.optimal_arm(sensitivity))

@@ -1,4 +1,4 @@
-"""A policy of your own in five lines, compiled, and what knowing the structure does for it."""
+"""Your own compiled policy in five lines, with and without the structure."""
 
 import math
 

@@ -1,6 +1,6 @@
-"""Describe what you know, see what it is worth, keep it in a file.
+"""Describe a structure, simulate policies on it, and save it to a file.
 
-A shop may ask one of three prices. What a price earns depends on the demand, which is hidden.
+A shop chooses one of three prices. The earnings of a price depend on the demand, which is hidden.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Our policies in River's own benchmark, on a Gymnasium environment with a hidden θ."""
+"""Our policies in River's `bandit.evaluate`, on a Gymnasium environment with a hidden θ."""
 
 import gymnasium
 import pandas as pd
@@ -19,4 +19,4 @@ policies = [RiverPolicy(name, problem.structure, seed=7) for name in names]
 steps = pd.DataFrame(bandit.evaluate(policies, game, n_episodes=5, seed=1))
 for place, name in enumerate(names):
     reward = steps[steps.policy_idx == place].reward.mean()
-    print(f"{name:6} {reward:.2f} a round")
+    print(f"{name:6} {reward:.2f} per round")

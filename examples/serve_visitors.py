@@ -1,6 +1,6 @@
 """Recommend a film genre to an anonymous visitor, one decision at a time.
 
-The survey knows how 108 kinds of people rate 18 genres. Which kind the visitor is, nobody knows.
+A survey shows how 108 visitor types rate 18 genres. The type of the visitor is unknown.
 """
 
 import json
@@ -15,13 +15,13 @@ for visit in range(1, 1001):
     genre = policy.pull()
     policy.update(genre, visitor.draw(genre))
     if visit in (1, 10, 100, 1000):
-        kinds, genres = len(policy.confidence_set), len(policy.competitive_arms)
-        print(f"after {visit:4} visits: {kinds:3} kinds of people plausible, {genres} genres left")
+        types, genres = len(policy.confidence_set), len(policy.competitive_arms)
+        print(f"after {visit:4} visits: {types:3} visitor types possible, {genres} genres left")
 
-# Between two visits the whole state is a little JSON; the next process goes on from it.
+# Between two visits the state is stored as JSON, from which another process can continue.
 stored = json.dumps(policy.state_dict())
 policy = sb.Policy.from_state(problem.structure, json.loads(stored))
 
 print(f"the state is {len(stored):,} bytes of JSON")
 print("next:", policy.pull())
-print("if only two are on offer:", policy.pull(arms=["Comedy", "War"]))
+print("if only two are available:", policy.pull(arms=["Comedy", "War"]))

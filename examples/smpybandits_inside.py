@@ -1,5 +1,5 @@
-"""A policy of SMPyBandits inside Algorithm-C. That library needs an old NumPy and an environment of
-its own; where it is missing, a policy with the same four methods takes its place."""
+"""A policy of SMPyBandits inside Algorithm-C. SMPyBandits needs an old NumPy and a separate
+environment; if it is not installed, a policy with the same methods replaces it."""
 
 import math
 
@@ -32,10 +32,10 @@ except ImportError:
 
 problem = sb.load_problem("three-arms")
 ucb = SMPyBanditsPolicy(problem.structure.arms, UCBalpha(3, alpha=16))
-policy = sb.Competitive(ucb, problem.structure, seed=7)
+policy = sb.Competitive(ucb).start(problem.structure, seed=7)
 rewards = problem.environment.rewards(0.5, seed=0)
 for _ in range(500):
     arm = policy.pull()
     policy.update(arm, rewards.draw(arm))
 print("pulls:", dict(zip(problem.structure.arms, policy.counts.tolist(), strict=True)))
-print("worth pulling:", policy.competitive_arms)
+print("competitive:", policy.competitive_arms)

@@ -1,4 +1,4 @@
-"""Run code as a reader of the documents would: as a script of its own, warnings being errors."""
+"""Run code of the documentation as a separate script, with warnings as errors."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def run_code(code: str, folder: Path) -> str:
-    """What a script prints."""
+    """Return the output of a script."""
     script = folder / "script.py"
     script.write_text(code, encoding="utf-8")
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""For tests that call what only compiled code can call."""
+"""Helper for tests of functions that only compiled code can call."""
 
 from __future__ import annotations
 

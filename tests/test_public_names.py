@@ -1,4 +1,4 @@
-"""The public names, as a list: adding or taking one away is a decision, not an accident."""
+"""The list of public names, so that none is added or removed by accident."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import structuredbandits as sb
 
 NAMES = [
     "Algorithm",
+    "Always",
     "Analysis",
     "AnalysisTable",
     "BayesUCB",
     "Bernoulli",
+    "Bounded",
     "Box",
     "C_epsilon",
     "Cells",
     "Competitive",
     "DamagedFile",
     "Decision",
+    "DecisionInput",
     "Diagnostics",
     "EpsilonGreedy",
     "Estimate",
@@ -24,6 +27,7 @@ NAMES = [
     "Finite",
     "GLMUCB",
     "Gaussian",
+    "Greedy",
     "Hierarchical",
     "HierarchicalCompetitive",
     "HierarchicalIndex",
@@ -46,6 +50,7 @@ NAMES = [
     "OSSB",
     "Policy",
     "PosteriorSampling",
+    "PriorIndex",
     "Problem",
     "Ratings",
     "Recommendation",
@@ -61,7 +66,9 @@ NAMES = [
     "UCBG",
     "UCBS",
     "UCBTuned",
+    "Uniform",
     "UnknownArm",
+    "ValueOfInformation",
     "WAGP",
     "WrongVersion",
     "__version__",
@@ -72,6 +79,7 @@ NAMES = [
     "identify",
     "index_policy",
     "learn_structure",
+    "learn_structure_with_report",
     "learning_report",
     "load_problem",
     "load_results",

@@ -1,4 +1,4 @@
-"""Everything that README.md shows happens as it shows it."""
+"""The code and the commands of README.md run and give the output shown."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from structuredbandits.cli import simulate as command
-from structuredbandits.cli.app import run
+from structuredbandits.cli.main import run
 from tests.documents import run_code
 
 ROOT = Path(__file__).parents[1]
@@ -16,7 +16,7 @@ BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, flags=re.MULTILINE | re.DO
 
 
 def examples() -> list[tuple[str, str]]:
-    """Every block of Python with the output that is shown after it."""
+    """Every Python block with the output shown after it."""
     found = []
     for place, (language, code) in enumerate(BLOCKS):
         if language == "python":
@@ -56,7 +56,7 @@ def test_the_commands_lead_to_a_picture_of_ones_own(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "_work", stop)  # it takes a while, and is tested elsewhere
+    monkeypatch.setattr(command, "_simulate", stop)  # slow, and tested elsewhere
     monkeypatch.chdir(tmp_path)
     (shop,) = [code for code, _ in examples() if "shop.save" in code]
     text = "\n".join(code for language, code in BLOCKS if language == "console")

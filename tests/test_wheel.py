@@ -1,4 +1,4 @@
-"""The built wheel works in an environment that holds the base dependencies and nothing else.
+"""The built wheel works in an environment with only the base dependencies.
 
 The dependencies of `requirements/demo.txt` are linked from the environment that runs the tests, so
 that nothing is downloaded; the package itself comes from the wheel.
@@ -22,7 +22,7 @@ SOURCE = ROOT / "src"
 
 
 def run(command: list[str], folder: Path, **variables: str) -> str:
-    # Nothing of the surrounding environment may lead Python back to the sources.
+    # Nothing in the environment may point Python to the sources.
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | variables
     done = subprocess.run(
         command, cwd=folder, env=kept, capture_output=True, text=True, timeout=1800, check=False
@@ -101,7 +101,7 @@ def test_the_typing_marker_is_there(scripts: Path, tmp_path: Path) -> None:
 
 
 def test_tools_for_development_are_not_there(scripts: Path, tmp_path: Path) -> None:
-    """Otherwise the tests here could not notice a dependency that is not declared."""
+    """Otherwise these tests could not detect an undeclared dependency."""
     code = (
         "from importlib.util import find_spec;"
         "print([name for name in ('pytest', 'river', 'sklearn', 'yaml') if find_spec(name)])"
@@ -127,7 +127,7 @@ def test_the_command_line_runs(scripts: Path, tmp_path: Path) -> None:
 
 
 def test_it_compiles_and_simulates(scripts: Path, tmp_path: Path) -> None:
-    """With a compile cache of its own, so that nothing compiled from the sources is used."""
+    """Use a separate compile cache, so that no code compiled from the sources is used."""
     command = [str(scripts / "structuredbandits"), "simulate", "three-arms", "--policies", "ucb"]
     options = ["--theta", "2.6", "--runs", "2", "--horizon", "200", "--quiet", "--json"]
     cache = tmp_path / "cache"

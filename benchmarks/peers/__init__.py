@@ -1,1 +1,1 @@
-"""Other libraries' policies on the same problems: how fast they are, and whether they are right."""
+"""Other libraries' policies on the same problems: their speed and their correctness."""

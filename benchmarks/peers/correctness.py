@@ -1,8 +1,8 @@
-"""The statistical tests of the classical policies, pointed at peers' policies.
+"""The statistical tests of the classical policies, applied to peers' policies.
 
-Every policy plays the same two problems; its mean regret is compared with that of the textbook's
-policy, from the second implementation that our own policies are tested with. A difference is named
-only if it is no chance (z test, error rate 1e-4) and larger than a tenth.
+Every policy runs on the same two problems; its mean regret is compared with that of the textbook
+policy, from the independent implementation in `tests/statistical`. A difference is reported only if
+it is significant (z test, error rate 1e-4) and larger than 10 %.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 import structuredbandits as sb
 from benchmarks.peers.environments import PEERS, Peer, PeerUnavailable, ask
-from tests.statistical import independent
+from tests.statistical import independent_policies
 from tests.statistical.agreement import bound_on_z, z_of
 
 NORMAL: dict[str, Any] = {
@@ -24,27 +24,27 @@ UNIT: dict[str, Any] = {
     "means": [0.6, 0.5, 0.35], "sigma": 0.5, "horizon": 1000, "bernoulli": True,
 }  # fmt: skip
 TEXTBOOK = {
-    "ucb": ("UCB, alpha = 1", NORMAL, independent.ucb(1.0)),
-    "ts": ("Gaussian Thompson", NORMAL, independent.thompson()),
-    "ts-beta": ("Beta Thompson", UNIT, independent.thompson_beta),
-    "kl-ucb-bernoulli": ("KL-UCB, Bernoulli", UNIT, independent.kl_ucb_bernoulli),
+    "ucb": ("UCB, alpha = 1", NORMAL, independent_policies.ucb(1.0)),
+    "ts": ("Gaussian Thompson", NORMAL, independent_policies.thompson()),
+    "ts-beta": ("Beta Thompson", UNIT, independent_policies.thompson_beta),
+    "kl-ucb-bernoulli": ("KL-UCB, Bernoulli", UNIT, independent_policies.kl_ucb_bernoulli),
 }
-#: Whose policies are by design none of the textbook's, so that a difference says nothing.
+#: Policies that differ from the textbook policy by design, so a difference is not an error.
 OTHER_BY_DESIGN = {
     ("Vowpal Wabbit", "ucb"),
     ("Vowpal Wabbit", "ts"),
     ("bayesianbandits", "ucb"),  # a fixed quantile of the posterior, which does not grow with t
 }
-#: Slow peers play fewer runs.
+#: Slow peers get fewer runs.
 RUNS = {"River": 400, "SMPyBandits": 1000, "MABWiser": 60, "PyBandits": 60, "bayesianbandits": 25}
-#: Not that of the first look, after which the numbers of runs were chosen.
+#: Not the seed of the pilot runs by which the numbers of runs were chosen.
 SEED = 100_000
 _LEAST_DIFFERENCE = 0.1
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One policy of one library beside the textbook's."""
+    """One policy of one library compared with the textbook policy."""
 
     library: str
     policy: str
@@ -57,10 +57,10 @@ class Finding:
 
 
 def textbook_regrets() -> dict[str, np.ndarray]:
-    """Regrets of the second implementation, 2,000 runs each (400 for the slow one)."""
+    """Regrets of the independent implementation, 2,000 runs each (400 for the slow one)."""
     found = {}
     for name, (_, problem, rule) in TEXTBOOK.items():
-        found[name] = independent.regrets(
+        found[name] = independent_policies.regrets(
             rule, problem["means"], sigma=problem["sigma"], horizon=problem["horizon"],
             runs=400 if name == "kl-ucb-bernoulli" else 2000, seed=77,
             bernoulli=problem["bernoulli"],
@@ -69,7 +69,7 @@ def textbook_regrets() -> dict[str, np.ndarray]:
 
 
 def our_regrets(policy: str) -> np.ndarray:
-    """Ours, on the same problem."""
+    """Regrets of this library on the same problem."""
     _, problem, _ = TEXTBOOK[policy]
     structure = sb.Structure.from_table([problem["means"]], sigma=problem["sigma"])
     results = sb.simulate(

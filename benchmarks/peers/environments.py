@@ -1,6 +1,6 @@
-"""Where each peer lives: beside us if it can, else in an environment of its own in a cache folder.
+"""Where each peer is installed: in this environment if possible, else in a separate one.
 
-A peer that cannot be installed is one line in the report, and the others go on.
+A peer that cannot be installed is reported in one line, and the others are measured.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from platformdirs import user_cache_path
 
 ADAPTERS = Path(__file__).parent / "adapters"
 
@@ -29,9 +31,9 @@ class Peer:
     Attributes
     ----------
     requirements
-        What pip installs into an environment of its own; empty if it lives beside us.
+        What pip installs into a separate environment; empty if this environment has it.
     policies
-        The names, as ours, of the policies that the adapter makes.
+        The policies of the adapter, by the names of this library.
     """
 
     name: str
@@ -59,14 +61,13 @@ PEERS = (
 
 
 def cache_root() -> Path:
-    """Where environments are kept; BENCHMARK_ENVIRONMENTS is another place."""
+    """Folder of the environments; BENCHMARK_ENVIRONMENTS overrides it."""
     chosen = os.environ.get("BENCHMARK_ENVIRONMENTS")
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(chosen) if chosen else Path(base) / "structuredbandits-benchmarks"
+    return Path(chosen) if chosen else user_cache_path("structuredbandits-benchmarks", False)
 
 
 def interpreter_of(peer: Peer) -> Path:
-    """The Python that can import a peer; its environment is made when it is first needed."""
+    """The Python that can import a peer; its environment is created on first use."""
     if not peer.requirements:
         return Path(sys.executable)
     folder = cache_root() / peer.adapter.removesuffix("_bandits")
@@ -85,7 +86,7 @@ def interpreter_of(peer: Peer) -> Path:
 
 
 def ask(peer: Peer, jobs: Iterable[dict[str, Any]], timeout: float = 900) -> list[dict[str, Any]]:
-    """Have a peer's interpreter do some jobs, one JSON line each."""
+    """Run jobs in a peer's interpreter, one JSON line each."""
     lines = "".join(json.dumps(job) + "\n" for job in jobs)
     done = subprocess.run(
         [str(interpreter_of(peer)), str(ADAPTERS / "loop.py"), peer.adapter],

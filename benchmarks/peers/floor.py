@@ -1,4 +1,4 @@
-"""The floor of any simulator, compiled: draw noise and find the largest index, round by round."""
+"""A lower bound for any simulator, compiled: draw noise and find the largest index per round."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _rounds(index: np.ndarray, horizon: int, generator: np.random.Generator) -> 
 
 
 def floor(n_arms: int, horizon: int) -> Callable[[], object]:
-    """A run of so many rounds that decides nothing sensible."""
+    """A run of `rounds` rounds without a meaningful policy."""
     index = np.zeros(n_arms)
     generator = np.random.default_rng(0)
     return lambda: _rounds(index, horizon, generator)

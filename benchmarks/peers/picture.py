@@ -1,4 +1,4 @@
-"""The recorded costs of a round as one picture on logarithmic scales, each curve with its name."""
+"""Draw the recorded times per round on logarithmic scales, with a label on each curve."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from structuredbandits.plots import save, style
-from structuredbandits.plots.structure import name_curves
+from structuredbandits.plots.structure_figure import name_curves
 
 _OURS = "structuredbandits"
-# Every library has one colour; ours is the thick blue one.
+# One colour per library; this library is the thick blue line.
 _COLOURS = {
     _OURS: style.BLUE,
     "River": style.VERMILLION,
@@ -35,13 +35,13 @@ Point = dict[str, Any]
 
 
 def _for_ucb(point: Point) -> bool:
-    """UCB of every library; where there is none, its Beta Thompson sampling."""
+    """UCB of every library; Beta Thompson sampling if it has no UCB."""
     wanted = "ts-beta" if point["who"] == "PyBandits" else "ucb"
     structured = point["who"] == _OURS and point["policy"] == "ucb-c"
     return structured or point["who"] == "floor" or point["policy"] == wanted
 
 
-# Title, the axis below, and which points.
+# Title, label of the x axis, and selection of points.
 _PANELS: list[tuple[str, str, Callable[[Point], bool]]] = [
     (
         "One pull and update from Python, UCB",
@@ -60,7 +60,7 @@ _PANELS: list[tuple[str, str, Callable[[Point], bool]]] = [
 
 
 def draw(data: dict[str, Any], path: Path) -> Path:
-    """Draw cost against K, |Θ|, runs and T."""
+    """Draw the time per round against K, |Θ|, runs and T."""
     drawn = style.figure(15.0, 8.6)
     for number, (title, below, wanted) in enumerate(_PANELS):
         row, column = divmod(number, 3)
@@ -71,7 +71,7 @@ def draw(data: dict[str, Any], path: Path) -> Path:
     drawn.text(
         0.72,
         0.42,
-        f"Time of a round on one core\nof one machine, {data['date']}.\n\nBlue is this library:\n"
+        f"Time per round on one core\nof one machine, {data['date']}.\n\nBlue is this library:\n"
         "solid with a structure (-c),\ndashed without.\n\nPyBandits has Beta Thompson\n"
         "sampling only, which is shown.\n\nThe floor is noise and the largest\n"
         "of K numbers, compiled.",
@@ -85,7 +85,7 @@ def draw(data: dict[str, Any], path: Path) -> Path:
 def _panel(axes: Axes, points: list[Point]) -> None:
     curves: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for p in points:
-        # Powers of ten as plain numbers, so that names find their places.
+        # Exponents of ten as plain numbers, so that labels can be placed.
         curves[p["who"], p["policy"]].append((np.log10(p["at"]), np.log10(p["seconds"] * 1e9)))
     ends = []
     for (who, policy), places in curves.items():
@@ -115,6 +115,6 @@ def _panel(axes: Axes, points: list[Point]) -> None:
 
 
 def _time(power: float) -> str:
-    """A power of ten of nanoseconds in words."""
+    """A power of ten of nanoseconds as text."""
     unit = min(9, round(power) // 3 * 3)
     return f"{10 ** (power - unit):g} {_UNITS[unit]}"

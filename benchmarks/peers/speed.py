@@ -1,4 +1,4 @@
-"""Cost of a round against K, |Θ|, runs and T: this library, its peers, NumPy and the floor."""
+"""Time per round against K, |Θ|, runs and T: this library, its peers, NumPy and the floor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PARAMETERS = (100, 1000, 10_000, 100_000, 1_000_000)
 
 @dataclass(frozen=True)
 class Point:
-    """One measurement: seconds a round (and run)."""
+    """One measurement: seconds per round and run."""
 
     kind: str  # interactive or simulator
     who: str
@@ -35,7 +35,7 @@ class Point:
 
 
 def interactive_rounds(n_arms: int) -> int:
-    """Enough rounds that every arm was pulled some times, and no more."""
+    """Just enough rounds to pull every arm several times."""
     return max(2000, 4 * n_arms)
 
 
@@ -65,7 +65,7 @@ def ours_interactive(quick: bool) -> Iterator[Point]:
 
 
 def ours_simulated(quick: bool) -> Iterator[Point]:
-    """The compiled simulator, against K, |Θ| and T, with the floor and NumPy beside it."""
+    """The compiled simulator against K, |Θ| and T, compared with the floor and NumPy."""
     repeats, rounds = (3, 5000) if quick else (9, 20_000)
     for n_arms in ARMS[:: 3 if quick else 1]:
         structure = smooth_structure(n_arms, 1000)

@@ -1,1 +1,1 @@
-"""How fast the service answers, beside a handler that does nothing but one durable insert."""
+"""Throughput and latency of the service, compared with a handler that does one durable insert."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.service`: measure, show, and write README.md if asked to."""
+"""`python -m benchmarks.service`: measure, print, and with --record write README.md."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def say(line: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--record", action="store_true", help="write record.json and README.md")
-    parser.add_argument("--quick", action="store_true", help="a rehearsal of a minute or two")
+    parser.add_argument("--quick", action="store_true", help="a trial of a minute or two")
     parser.add_argument("--only", choices=["compare", "subjects", "client"])
     parser.add_argument("--kind", choices=KINDS)
     given = parser.parse_args()

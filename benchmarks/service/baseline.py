@@ -1,7 +1,8 @@
-"""The two handlers that the service is held against: one durable insert, and none.
+"""The two baseline handlers: one durable insert, and none.
 
-The insert is written as well as a handler can be without gathering requests: prepared connections,
-no object mapper, and for SQLite one connection behind a lock, since its lock makes threads poll.
+The insert is as fast as a handler can be without group commit: prepared connections, no
+object-relational mapper, and for SQLite one connection behind a lock, since its own lock makes
+threads poll.
 """
 
 from __future__ import annotations
@@ -18,25 +19,25 @@ from pydantic import BaseModel
 
 _TABLE = "CREATE TABLE IF NOT EXISTS inserted (id VARCHAR(32) PRIMARY KEY, subject TEXT NOT NULL)"
 
-#: As many as there are clients, so that no request waits for a connection.
+#: One per client, so that no request waits for a connection.
 CONNECTIONS = 32
 
 
 class Asked(BaseModel):
-    """The body that the service gets too."""
+    """The same body as for the service."""
 
     subject: str
 
 
 class Inserted(BaseModel):
-    """What is answered after the commit."""
+    """The response after the commit."""
 
     id: str
     subject: str
 
 
 def into_sqlite(path: str) -> Callable[[str, str], None]:
-    """A function that inserts a row and returns when it is on the disk."""
+    """A function that inserts a row and returns after the durable commit."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
@@ -51,7 +52,7 @@ def into_sqlite(path: str) -> Callable[[str, str], None]:
 
 
 def into_postgresql(url: str) -> Callable[[str, str], None]:
-    """The same for PostgreSQL; inserts of different requests run beside one another."""
+    """The same for PostgreSQL; inserts of different requests run concurrently."""
     import psycopg
 
     with closing(psycopg.connect(url, autocommit=True)) as first:
@@ -71,7 +72,7 @@ def into_postgresql(url: str) -> Callable[[str, str], None]:
 
 
 def insert_app(database: str) -> FastAPI:
-    """One durable insert a request. A plain `def`, so FastAPI runs it in its threads."""
+    """One durable insert per request. A plain `def`, so FastAPI runs it in its threads."""
     if database.startswith("postgresql"):
         insert = into_postgresql(database)
     else:
@@ -88,7 +89,7 @@ def insert_app(database: str) -> FastAPI:
 
 
 def hello_app() -> FastAPI:
-    """The least that the framework can do."""
+    """The smallest handler of the framework."""
     app = FastAPI()
 
     @app.get("/")

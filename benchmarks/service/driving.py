@@ -1,4 +1,4 @@
-"""wrk against a server, and what it and the kernel say about it."""
+"""Run wrk against a server, and read its report and the CPU times."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.service.servers import Running
+from benchmarks.service.compared_servers import Running
 
 SCRIPT = Path(__file__).with_name("post.lua")
 CLIENTS = 32
@@ -25,8 +25,8 @@ class Measured:
     p50_ms: float
     p99_ms: float
     max_ms: float
-    cpu_us: float  # of the server's process, a request
-    database_cpu_us: float  # of PostgreSQL's processes, a request; SQLite is part of the server
+    cpu_us: float  # of the server's process, per request
+    database_cpu_us: float  # of PostgreSQL's processes, per request; SQLite is part of the server
 
     @property
     def per_second(self) -> float:
@@ -34,14 +34,14 @@ class Measured:
 
 
 def require_wrk() -> None:
-    """Install wrk from Debian's packages where that is possible; otherwise say what to do."""
+    """Install wrk from Debian's packages if possible; otherwise report how to install it."""
     if shutil.which("wrk"):
         return
     if shutil.which("apt-get") and os.geteuid() == 0:
         command = ["apt-get", "install", "--yes", "--no-install-recommends", "wrk"]
         subprocess.run(command, capture_output=True, check=False)
     if not shutil.which("wrk"):
-        raise SystemExit("The benchmark is driven by wrk: install it, as with 'apt install wrk'.")
+        raise SystemExit("The benchmark needs wrk: install it, for example with 'apt install wrk'.")
 
 
 def drive(
@@ -53,7 +53,7 @@ def drive(
     rewards: bool = False,
     database_cpu: Callable[[], float] = lambda: 0.0,
 ) -> Measured:
-    """32 connections that each ask as soon as they are answered."""
+    """32 connections that each send a request as soon as the previous one is answered."""
     before, database_before = server.cpu_seconds(), database_cpu()
     command = ["wrk", "-t1", f"-c{CLIENTS}", f"-d{seconds}s", "--timeout", "10s"]
     done = subprocess.run(
@@ -69,21 +69,21 @@ def drive(
         check=True,
     )
     used, database_used = server.cpu_seconds() - before, database_cpu() - database_before
-    told = json.loads(done.stdout.strip().splitlines()[-1])
-    failed = told["bad_status"] + told["socket_errors"]
-    if failed or not told["requests"]:
-        raise RuntimeError(f"{server.name}: {failed} of {told['requests']} requests failed")
+    reported = json.loads(done.stdout.strip().splitlines()[-1])
+    failed = reported["bad_status"] + reported["socket_errors"]
+    if failed or not reported["requests"]:
+        raise RuntimeError(f"{server.name}: {failed} of {reported['requests']} requests failed")
     return Measured(
-        requests=told["requests"],
-        seconds=told["seconds"],
-        p50_ms=told["p50_ms"],
-        p99_ms=told["p99_ms"],
-        max_ms=told["max_ms"],
-        cpu_us=used / told["requests"] * 1e6,
-        database_cpu_us=database_used / told["requests"] * 1e6,
+        requests=reported["requests"],
+        seconds=reported["seconds"],
+        p50_ms=reported["p50_ms"],
+        p99_ms=reported["p99_ms"],
+        max_ms=reported["max_ms"],
+        cpu_us=used / reported["requests"] * 1e6,
+        database_cpu_us=database_used / reported["requests"] * 1e6,
     )
 
 
 def median(runs: list[Measured]) -> Measured:
-    """The run in the middle by requests a second; p99 and the rest are that run's own."""
+    """The run with the median requests per second; all other figures are of this run."""
     return sorted(runs, key=lambda run: run.per_second)[len(runs) // 2]

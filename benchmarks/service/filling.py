@@ -1,7 +1,7 @@
-"""Subjects that are stored already when a measurement begins, each with evidence of its own.
+"""Store subjects before a measurement begins, each with its own evidence.
 
-A subject without evidence is decided like every other such subject, which a service may remember;
-so the subjects here have rewards, all different.
+Decisions for subjects without evidence are equal and could be cached, so the subjects here have
+rewards, all different.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sqlalchemy import Connection, insert, text
 
 from structuredbandits.service.storage import tables
 from structuredbandits.service.storage.database import open_database
-from structuredbandits.service.subject_state import SubjectState
+from structuredbandits.service.subjects.subject_state import SubjectState
 
 REWARDS = 1
 CHUNK = 10_000
@@ -26,7 +26,7 @@ CHUNK = 10_000
 def stored_subjects(
     experiment: str, count: int, arms: int, probabilities: str
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Rows of a subject and of its decisions."""
+    """The rows of a subject and of its decisions."""
     chance = random.Random(7)
     moment = time.time_ns() // 1000
     for number in range(1, count + 1):
@@ -80,7 +80,7 @@ def _decision(
 
 
 def fill(database: str, experiment: str, arms: int, count: int) -> None:
-    """Store so many subjects with their decisions, past the service."""
+    """Store `count` subjects with their decisions directly in the database."""
     opened = open_database(database)
     probabilities = orjson.dumps([round(1 / arms, 6)] * arms).decode()
     rows = stored_subjects(experiment, count, arms, probabilities)
@@ -89,6 +89,7 @@ def fill(database: str, experiment: str, arms: int, count: int) -> None:
             decisions = [one for _, several in part for one in several]
             _store(opened, [subject for subject, _ in part], decisions)
         with opened.writing.begin() as connection:
+            opened.be_patient(connection)
             _go_on_from(connection, opened.is_sqlite, count)
             connection.execute(text("ANALYZE"))
     finally:
@@ -96,7 +97,7 @@ def fill(database: str, experiment: str, arms: int, count: int) -> None:
 
 
 def _go_on_from(connection: Connection, is_sqlite: bool, count: int) -> None:
-    """Let the service number what comes next behind what is there."""
+    """Advance the sequence numbers of the service past the stored rows."""
     if is_sqlite:
         counter = "INSERT INTO counters (name, value) VALUES ('settled', :last)"
     else:
@@ -109,7 +110,7 @@ def _go_on_from(connection: Connection, is_sqlite: bool, count: int) -> None:
 def _store(
     opened: Any, subjects: Sequence[dict[str, Any]], decisions: Sequence[dict[str, Any]]
 ) -> None:
-    """Insert rows: as a copy into PostgreSQL, one by one into SQLite, where that is as fast."""
+    """Insert rows: with COPY into PostgreSQL, one by one into SQLite, where that is as fast."""
     with opened.writing.begin() as connection:
         for table, rows in ((tables.subjects, subjects), (tables.decisions, decisions)):
             if opened.is_sqlite:

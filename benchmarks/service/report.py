@@ -1,4 +1,4 @@
-"""The measurements as a page."""
+"""Write the measurements as a page."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ from importlib.metadata import version
 from typing import Any
 
 _HEAD = """\
-# How fast the service answers
+# Throughput and latency of the service
 
 Written by `python -m benchmarks.service --record`; `make bench-service` measures the same and
 records nothing. wrk keeps 32 connections busy over loopback; client, server and database share the
-machine. Each server is one process. What is compared takes turns within one run, and the ratio is
-the middle one of the turns; only ratios are claimed, times are of one machine on one day.
+machine. Each server is one process. Compared servers are measured alternately within one run, and
+the ratio is the median of the turns; only ratios are meaningful, since the times are from one
+machine on one day.
 
-The service runs without API keys and requests carry no Idempotency-Key; each of the two adds a
-lookup. The lines below the tables say what else ran: the load includes the benchmark itself.
+The service runs without API keys, and requests carry no Idempotency-Key; each of the two adds a
+lookup. The lines below the tables give the load of the machine, including the benchmark itself.
 
 - **service**: `POST .../decisions` of an experiment on the MovieLens structure (18 arms, 106
-  segments) with the `hierarchical` policy, for 1,000 subjects with rewards of their own; every
-  answer has waited for a durable commit.
+  segments) with the `hierarchical` policy, for 1,000 subjects with different rewards; every
+  response waits for a durable commit.
 - **insert**: a FastAPI handler that does one durable insert into a database of the same kind and
   nothing else: prepared connections, no object mapper.
-- **hello**: a FastAPI handler that answers `{"hello": "world"}`.
+- **hello**: a FastAPI handler that returns `{"hello": "world"}`.
 """
 _PACKAGES = ("fastapi", "uvicorn", "uvloop", "httptools", "sqlalchemy", "psycopg", "numba")
 
 
 def about() -> dict[str, Any]:
-    """When, where and with which versions something was measured."""
-    told = subprocess.run(["wrk", "--version"], capture_output=True, text=True, check=False)
+    """Date, machine and versions of a measurement."""
+    printed = subprocess.run(["wrk", "--version"], capture_output=True, text=True, check=False)
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "load": round(os.getloadavg()[0], 1),
         "priority": "ordinary" if os.sched_getscheduler(0) == os.SCHED_OTHER else "real-time",
-        "wrk": told.stdout.split("[")[0].strip(),
+        "wrk": printed.stdout.split("[")[0].strip(),
         "packages": {name: version(name) for name in _PACKAGES},
     }
 
@@ -64,11 +65,11 @@ def _compared(parts: dict[str, Any]) -> Iterator[str]:
         "service": "service",
         "insert": "insert",
         "hello": "hello",
-        "with_rewards": "service, decisions and rewards in turns",
+        "with_rewards": "service, decisions and rewards alternately",
     }
     for kind, part in parts.items():
         yield f"## {_KINDS[kind]}\n"
-        yield "| server | requests a second | p50 | p99 | its CPU a request | database's CPU |"
+        yield "| server | requests per second | p50 | p99 | CPU per request | CPU of the database |"
         yield "|---|---|---|---|---|---|"
         for name, shown in names.items():
             run = part[name]
@@ -81,7 +82,7 @@ def _compared(parts: dict[str, Any]) -> Iterator[str]:
         turns = ", ".join(f"{ratio:.2f}" for ratio in part["ratios"])
         verdict = "reached" if part["ratio"] >= 0.7 else "not reached"
         yield (
-            f"\nDecisions a second ÷ inserts a second: **{part['ratio']:.2f}** "
+            f"\nDecisions per second ÷ inserts per second: **{part['ratio']:.2f}** "
             f"(turns: {turns}; target 0.7, {verdict}). "
             f"Memory of the service afterwards: {part['memory_megabytes']:.0f} MB.\n"
         )
@@ -94,7 +95,7 @@ _KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 def _rest(record: dict[str, Any]) -> Iterator[str]:
     if "subjects" in record:
         yield "## A million subjects stored\n"
-        yield "| database | subjects | p99 with 1,000 | p99 with all | ratio (≤ 1.5) | a second |"
+        yield "| database | subjects | p99 with 1,000 | p99 with all | ratio (≤ 1.5) | per second |"
         yield "|---|---|---|---|---|---|"
         for kind, part in record["subjects"].items():
             few, many = part["p99_ms"]
@@ -103,15 +104,23 @@ def _rest(record: dict[str, Any]) -> Iterator[str]:
                 f"| {_KINDS[kind]} | {part['subjects']:,} | {few:.1f} ms | {many:.1f} ms "
                 f"| {part['ratio']:.2f} | {fast:,.0f} and {slow:,.0f} |"
             )
+        yield "\nDecisions and their rewards alternately, with the same stored subjects:\n"
+        yield "| database | requests per second with 1,000 | with all | ratio (≥ 0.9) | turns |"
+        yield "|---|---|---|---|---|"
+        for kind, part in record["subjects"].items():
+            few, many = part["with_rewards_per_second"]
+            turns = ", ".join(f"{ratio:.2f}" for ratio in part["with_rewards_ratios"])
+            ratio = part["with_rewards_ratio"]
+            yield f"| {_KINDS[kind]} | {few:,.0f} | {many:,.0f} | {ratio:.2f} | {turns} |"
         yield "\n" + _with(next(iter(record["subjects"].values()))) + "\n"
     if "client" in record:
         yield "## The Python client\n"
         yield (
-            "32 tasks of one `AsyncClient` in one process ask for a decision and tell its reward, "
-            "until the count is reached; each call is answered without an error. The client takes "
-            "more of the processor than the service does.\n"
+            "32 tasks of one `AsyncClient` in one process request decisions and send their "
+            "rewards, until the count is reached; no call fails. The client uses more CPU time "
+            "than the service.\n"
         )
-        yield "| database | decisions | decisions with rewards a second | p50 | p99 of a decision |"
+        yield "| database | decisions | decisions with rewards per second | p50 | p99 |"
         yield "|---|---|---|---|---|"
         for kind, part in record["client"].items():
             yield (

@@ -10,7 +10,7 @@ POLICIES = ["ucb", "ucb-s", "ucb-c", "ts", "ts-c"]
 
 
 def draw(folder: Path = HERE, runs: int = 100) -> Path:
-    """Draw what knowing the structure is worth for four kinds of visitors."""
+    """Draw the regret of five policies for four visitor types."""
     path = folder / "movielens.png"
     sb.simulate("movielens", POLICIES, runs=runs, seed=0).plot(path)
     return path

@@ -1,1 +1,1 @@
-"""How the site is made: code blocks are run, and what they print and draw is put beside them."""
+"""Build the site: run the code blocks of the pages and insert their output and pictures."""

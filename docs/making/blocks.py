@@ -1,15 +1,13 @@
-"""Code blocks of a page: where they stand, what they ask for, and how results are put beside them.
+"""Find the code blocks of a page, and insert their results.
 
-A block of `python` is run, with one state for all blocks of a page. Commands (`console`) are run in
-the page's folder if they say so, and only shown otherwise. After the language a block may say:
+Python blocks are run, with one state per page. Commands (`console`) are run in the folder of the
+page if they have the option `run`, and only shown otherwise. Options after the language:
 
     picture="name.svg" alt="..."   show the picture that the block draws or writes
     show="result"                  hide the code
-    show="markdown"                hide the code, and print Markdown
+    show="markdown"                hide the code; its output is Markdown
     run="here"                     run these commands
-    run="background"               a command that goes on until the page ends
-
-This module knows text. It must not run anything.
+    run="background"               a command that runs until the end of the page
 """
 
 from __future__ import annotations
@@ -34,17 +32,17 @@ class Block(NamedTuple):
     options: dict[str, str]
     code: str
     line: int
-    """Of its first line of code, in the page."""
+    """Line number of its first line of code in the page."""
     span: tuple[int, int]
     indent: str
 
 
 class Result(NamedTuple):
-    """What a block gave."""
+    """The result of a block."""
 
     output: str
     picture: str | None
-    """The place of its picture in the site, from the top."""
+    """The path of its picture, relative to the top of the site."""
 
 
 def blocks_of(markdown: str) -> list[Block]:
@@ -71,7 +69,7 @@ def blocks_of(markdown: str) -> list[Block]:
 
 
 def runnable(markdown: str) -> list[Block]:
-    """The blocks that are run."""
+    """The blocks to run."""
     return [
         block
         for block in blocks_of(markdown)
@@ -80,16 +78,16 @@ def runnable(markdown: str) -> list[Block]:
 
 
 def weave(markdown: str, results: Sequence[Result], up: str) -> str:
-    """The page with each block's output and picture after it.
+    """The page with the output and the picture of each block after it.
 
     Parameters
     ----------
     markdown
         The page.
     results
-        One for each runnable block, in their order.
+        One result per runnable block, in order.
     up
-        From the page's folder to the top of the site: "" or "../".
+        The path from the folder of the page to the top of the site: "" or "../".
     """
     pieces, end = [], 0
     for block, result in zip(runnable(markdown), results, strict=True):

@@ -1,6 +1,6 @@
-"""Hooks of MkDocs: run the pages' code, put in what it gave, and check spelling and pictures.
+"""MkDocs hooks: run the code of the pages, insert the results, check spelling and pictures.
 
-Everything that is wrong is a warning here, and `make docs` takes warnings for errors.
+Problems are logged as warnings, which `make docs` treats as errors.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-# MkDocs loads this file by its path; the others are imported as the package that they are.
+# MkDocs loads this file by its path; the other modules are imported as a package.
 sys.path.insert(0, str(ROOT))
 
 from docs.making.blocks import Result, runnable, weave  # noqa: E402
-from docs.making.keeping import results_of  # noqa: E402
-from docs.making.running import Failed  # noqa: E402
+from docs.making.result_cache import results_of  # noqa: E402
+from docs.making.run_blocks import Failed  # noqa: E402
 
 log = logging.getLogger("mkdocs.hooks.site")
 _IMAGE = re.compile(r"!\[([^\]]*)\]\(")
@@ -32,23 +32,23 @@ _woven: dict[str, list[Result]] = {}
 
 
 def on_pre_build(config: MkDocsConfig) -> None:
-    """Check the spelling of everything that is written for people."""
+    """Check the spelling of all documents and sources."""
     for line in misspellings(ROOT, WRITTEN):
         log.warning("spelling: %s", line)
 
 
 def misspellings(folder: Path, places: Sequence[str]) -> list[str]:
-    """One line for each word that is likely wrong, with its file, its line and a better word."""
+    """One line per likely misspelling, with the file, the line and a suggestion."""
     skipped = "--skip=*.js,*.css,*.csv,*.svg,*.png"
-    names = "--ignore-words-list=mannor,vermillion"
+    names = "--ignore-words-list=mannor,vermillion,dependant"  # the last one is FastAPI's
     command = [sys.executable, "-m", "codespell_lib", skipped, names, *places]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    # 65 is what it ends with if it found something.
+    # 65 is the exit code if it found misspellings.
     return done.stdout.splitlines() if done.returncode in (0, 65) else [done.stderr.strip()]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Run the code of all pages, and add the pictures that they draw to the site."""
+    """Run the code of all pages and add their pictures to the site."""
     pages = {file.src_uri: file.content_string for file in files.documentation_pages()}
     try:
         results = results_of(pages)
@@ -67,13 +67,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put in what the code gave."""
+    """Insert the results of the code."""
     name = page.file.src_uri
     if name in _woven:
         markdown = weave(markdown, _woven[name], "../" * name.count("/"))
-    # Without a prompt, commands of this language would look like what a command prints.
+    # Without a prompt, the highlighter would take console commands for output.
     markdown = re.sub(r"^( *```)console\b", r"\1text", markdown, flags=re.MULTILINE)
     for words in _IMAGE.findall(markdown):
         if not words.strip():
-            log.warning("%s: a picture has no words for those who cannot see it.", name)
+            log.warning("%s: a picture has no alternative text.", name)
     return markdown

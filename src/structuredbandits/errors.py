@@ -1,6 +1,6 @@
-"""Every exception and warning of the library, in one tree that all rooms share.
+"""All exceptions and warnings of the library, in one tree.
 
-This module is imported by everything, so it must not know anything else of the library.
+All other modules may import this one, so it imports nothing of the library.
 
 ::
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from structuredbandits.cli.app import run
+from structuredbandits.cli.main import run
 
 COMMAND = [sys.executable, "-c", "from structuredbandits.cli import main; main()"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import structuredbandits as sb
 from structuredbandits.cli.choices import read_policies, read_target, read_thetas
 from structuredbandits.cli.simulate import whole_number
-from structuredbandits.cli.summary import number_with_error
+from structuredbandits.cli.summary_rows import number_with_error
 
 LINE = sb.Interval(0, 6, points=601)
 SQUARE = sb.Box([(-1, 1), (-1, 1)], points=3)
@@ -44,8 +44,8 @@ def test_thetas_are_read(texts: list[str], parameters: Any, thetas: tuple[Any, .
         ("nan", LINE, "θ = nan is not in Θ; give a number from 0 to 6."),
         ("0.9", SQUARE, "θ = 0.9 is not in Θ; give 2 numbers in [-1, 1] × [-1, 1]."),
         ("0,0,0,0", SQUARE, "θ = 0,0,0,0 is not in Θ; give 2 numbers in [-1, 1] × [-1, 1]."),
-        ("", LINE, "--theta '' holds no θ; give one, or leave the option out."),
-        (";,", LINE, "--theta ';,' holds no θ; give one, or leave the option out."),
+        ("", LINE, "--theta '' contains no θ; give one, or omit the option."),
+        (";,", LINE, "--theta ';,' contains no θ; give one, or omit the option."),
         ("x", LABELS, "θ = x is not in Θ; choose one of 'a, b', 'c', 'd'."),
     ],
 )
@@ -109,7 +109,7 @@ def test_the_most_likely_theta_of_a_file_are_tried(tmp_path: Any) -> None:
     structure.save(tmp_path / "shop.structure")
     target = read_target(str(tmp_path / "shop.structure"), [], None)
     assert target.thetas == (5, 6, 3, 8)
-    assert target.remark == "4 of 9 θ are tried (the most likely); choose others with --theta."
+    assert target.remark == "4 of 9 θ are simulated (the most likely); choose others with --theta."
 
 
 @pytest.mark.parametrize(

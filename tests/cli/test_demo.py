@@ -21,7 +21,7 @@ def test_the_demo_simulates_draws_and_says_where(
     assert ended.code == 0
     for policy in POLICIES:
         assert re.search(rf"^\s*{policy}\s+[\d.,]+ ± [\d.,]+", ended.out, flags=re.MULTILINE)
-    assert f"Picture: {folder / 'regret.png'}" in ended.out
+    assert f"Figure: {folder / 'regret.png'}" in ended.out
     assert (folder / "regret.png").read_bytes().startswith(b"\x89PNG")
     problem = sb.load_problem("movielens")
     results = sb.load_results(folder / "results.parquet")

@@ -14,7 +14,7 @@ HELP = "(see 'structuredbandits simulate --help')."
 
 @pytest.fixture
 def rubbish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with files that are no structures."""
+    """A folder with files that are not structures."""
     (tmp_path / "empty.structure").touch()
     (tmp_path / "text.structure").write_text("hello", encoding="utf-8")
     (tmp_path / "folder.structure").mkdir()
@@ -50,17 +50,17 @@ def problems() -> dict[str, tuple[list[str], str]]:
         "θ NaN": (["setup", "--theta", "nan"], "θ = nan is not in Θ; give a number from 0 to 6."),
         "θ infinite": (["setup", "--theta", "inf"], "θ = inf is not in Θ; give a number from 0"),
         "θ text": (["setup", "--theta", "ä"], "θ = ä is not in Θ; give a number from 0 to 6."),
-        "θ empty": (["setup", "--theta", ""], "--theta '' holds no θ; give one, or leave"),
+        "θ empty": (["setup", "--theta", ""], "--theta '' contains no θ; give one, or omit"),
         "θ too short": (["linear", "--theta", "0.9"], "give 2 numbers in [-1, 1] × [-1, 1]."),
         "θ of many": (["movielens", "--theta", "18-24"], "θ = '18-24' fits 18 members ("),
         "θ unknown": (["movielens", "--theta", "astronaut"], "θ = astronaut is not in Θ;"),
-        "no policy": (["setup", "--policies", ""], "--policies '' names no policy; give some,"),
-        "commas": (["setup", "--policies", ",,"], "--policies ',,' names no policy; give some,"),
+        "no policy": (["setup", "--policies", ""], "--policies '' contains no policy; give some,"),
+        "commas": (["setup", "--policies", ",,"], "--policies ',,' contains no policy; give some,"),
         "unknown policy": (["setup", "--policies", "ücb"], "there is no policy 'ücb'; did you"),
-        "twice": (["setup", "--policies", "ucb,UCB"], "policy 'ucb' is given twice; name each"),
+        "twice": (["setup", "--policies", "ucb,UCB"], "policy 'ucb' is given twice; give each"),
         "α negative": (["setup", "--policies", "ucb(alpha=-1)"], "UCB needs a positive finite"),
         "α NaN": (["setup", "--policies", "ucb(alpha=nan)"], "'alpha=nan' in policy 'ucb(alpha="),
-        "open": (["setup", "--policies", "ucb("], "there is no policy 'ucb('; did you mean"),
+        "open": (["setup", "--policies", "ucb("], "policy 'ucb(' cannot be read: ')' is missing"),
         "unfit": (["setup", "--policies", "ts-beta"], "ts-beta needs rewards between 0 and 1"),
         "no runs": (["setup", "--runs", "0"], "runs is 0; give a whole number of at least 1."),
         "negative runs": (["setup", "--runs", "-3"], "runs is -3; give a whole number of at"),
@@ -69,14 +69,15 @@ def problems() -> dict[str, tuple[list[str], str]]:
         "many runs": (["setup", "--runs", "1e12"], "GB of memory, more than this machine has;"),
         "no rounds": (["setup", "--horizon", "0"], "horizon is 0; give a whole number of at"),
         "long horizon": (["setup", "--horizon", "1e13"], "more than this machine has;"),
-        "no horizon": (["setup", "--horizon", "1e300"], "horizon is 1e+300, too large to count;"),
+        "no horizon": (["setup", "--horizon", "1e300"], "horizon is 1e+300, which is too large;"),
         "infinite horizon": (["setup", "--horizon", "inf"], "'inf' is not a whole number, such"),
-        "seed": (["setup", "--seed", "-1"], "the seed is -1; give a whole number from 0 on."),
+        "seed": (["setup", "--seed", "-1"], "the seed is -1; give a whole number, 0 or more."),
         "no workers": (["setup", "--n-jobs", "0"], "n_jobs is 0; give a whole number from 1 to"),
         "workers": (["setup", "--n-jobs", "1e9"], "n_jobs is 1000000000; give a whole number"),
         "out is a file": (
             ["setup", "--out", "text.structure"],
-            "nothing can be written to 'text.structure' (File exists); choose another --out.",
+            "nothing can be written to 'text.structure' (File exists); "
+            "choose another folder with --out.",
         ),
         "out in a file": (
             ["setup", "--out", "text.structure/in"],
@@ -136,7 +137,8 @@ def test_a_failure_while_writing_leaves_nothing(
         assert "Picture" not in ended.out
         reason = "No space left on device"
         assert ended.err.splitlines()[-1] == (
-            f"error: nothing can be written to {str(folder)!r} ({reason}); choose another --out."
+            f"error: nothing can be written to {str(folder)!r} ({reason}); "
+            "choose another folder with --out."
         )
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
     assert [path.name for path in kept.iterdir()] == ["regret.csv"]
@@ -155,7 +157,7 @@ def test_no_memory_is_one_sentence(
     ended = call("simulate", "setup")
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == (
-        "error: there is not enough memory for this; give fewer --runs or a shorter --horizon.\n"
+        "error: there is not enough memory; give fewer --runs or a shorter --horizon.\n"
     )
 
 

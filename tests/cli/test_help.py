@@ -36,7 +36,7 @@ def test_the_examples_are_understood(
     monkeypatch.chdir(tmp_path)
     sb.load_structure("setup").save("shop.structure")
     done = []
-    monkeypatch.setattr(command, "_work", lambda *work, **_: done.append(work) or stop())
+    monkeypatch.setattr(command, "_simulate", lambda *work, **_: done.append(work) or stop())
     texts = [call(*arguments).out for arguments in [("--help",), ("simulate", "--help")]]
     lines = [line.strip() for text in texts for line in text.split("Examples:")[1].splitlines()]
     examples = [shlex.split(line)[1:] for line in lines if line]

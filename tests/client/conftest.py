@@ -1,4 +1,4 @@
-"""A scripted service: it answers what it was told to, and remembers what it was asked."""
+"""A mock service that returns scripted responses and records the requests."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from structuredbandits.client import AsyncClient, Client, Retries
 URL = "http://service.test"
 KEY = "sb_0123456789abcdef"
 
-#: As stubborn as the default, but it does not keep the tests waiting.
+#: Retries with short waits, so that the tests are fast.
 QUICK = Retries(attempts=4, first_wait_seconds=0.001, longest_wait_seconds=0.002)
 
 Answer = httpx.Response | type[httpx.TransportError]
 
 
 class Script:
-    """Answers in order, the last one for ever."""
+    """Returns the responses in order, and the last one forever."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
@@ -38,7 +38,7 @@ class Script:
 
 
 class Both:
-    """The sync and the async client behind one face: each test runs with both."""
+    """One interface to the sync and the async client: each test runs with both."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -51,7 +51,7 @@ class Both:
         answer: Callable[[httpx.Request], httpx.Response] | None = None,
         **options: Any,
     ) -> Any:
-        """Make one call with a fresh client."""
+        """Make one call with a new client."""
         transport = httpx.MockTransport(answer or script)
         if self.kind == "sync":
             with Client(URL, KEY, retries=QUICK, transport=transport) as client:

@@ -1,4 +1,4 @@
-"""The export, line by line, whatever characters are in it."""
+"""The export is split into lines at line feeds only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import httpx
 import pytest
 
-# All that `str.splitlines` takes for the end of a line, except those that no subject may have.
+# What `str.splitlines` takes for the end of a line, except characters that a subject cannot have.
 LINE_ENDS = ["\u0085", "\u2028", "\u2029"]
 
 

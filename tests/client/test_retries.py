@@ -1,4 +1,4 @@
-"""When a call is made again: the arithmetic alone."""
+"""Number of attempts and waits between them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structuredbandits.client.retries import Retries, read_retry_after
+from structuredbandits.client._retry import Retries, read_retry_after
 from structuredbandits.errors import InvalidInput
 
 
@@ -19,7 +19,7 @@ from structuredbandits.errors import InvalidInput
     longest=st.floats(0.001, 100),
     asked=st.none() | st.floats(0, 1000),
 )
-def test_a_wait_grows_to_its_limit_and_obeys_the_service(failures, first, longest, asked):
+def test_a_wait_grows_to_its_limit_and_respects_retry_after(failures, first, longest, asked):
     retries = Retries(first_wait_seconds=first, longest_wait_seconds=longest)
     wait = retries.wait(failures, asked)
     doubled = min(first * 2.0 ** min(failures - 1, 30), longest)
@@ -29,7 +29,7 @@ def test_a_wait_grows_to_its_limit_and_obeys_the_service(failures, first, longes
         assert asked <= wait <= asked + 1.0
 
 
-def test_waits_differ_so_that_clients_do_not_return_together():
+def test_waits_differ_so_that_clients_do_not_retry_together():
     retries = Retries()
     assert len({retries.wait(3, None) for _ in range(100)}) > 90
     assert len({retries.wait(3, 2.0) for _ in range(100)}) > 90
@@ -54,7 +54,7 @@ def test_an_attempt_that_would_begin_after_the_deadline_is_not_made():
         {"deadline_seconds": "soon"},
     ],
 )
-def test_settings_that_make_no_sense_are_named(settings):
+def test_invalid_settings_are_named(settings):
     with pytest.raises(InvalidInput, match=next(iter(settings))):
         Retries(**settings)
 

@@ -1,4 +1,4 @@
-"""What is sent again, what is not, and what comes of it, for both clients."""
+"""Which calls are retried, which are not, and what they return, for both clients."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NO_DATABASE = httpx.Response(
 @pytest.mark.parametrize(
     "failure", [BUSY, NO_DATABASE, httpx.ConnectError, httpx.ReadTimeout, httpx.RemoteProtocolError]
 )
-def test_a_decision_is_asked_for_again_with_the_same_key(both, script, failure):
+def test_a_decision_is_retried_with_the_same_key(both, script, failure):
     service = script(failure, failure, MADE)
     decision = both.run(service, "decide", "e", "s")
     assert isinstance(decision, Decision)
@@ -70,14 +70,14 @@ GONE = httpx.Response(404, json={"error": {"code": "unknown_subject", "message":
 
 
 @pytest.mark.parametrize("failure", [NO_DATABASE, httpx.ReadTimeout])
-def test_what_an_earlier_attempt_may_have_deleted_is_deleted(both, script, failure):
+def test_a_404_counts_as_deleted_if_an_earlier_attempt_may_have_deleted(both, script, failure):
     assert both.run(script(failure, GONE), "delete_subject", "e", "s") is None
     with pytest.raises(errors.NotFound):
         both.run(script(failure, GONE), "subject", "e", "s")
 
 
 @pytest.mark.parametrize("failures", [(), (BUSY,), (httpx.ConnectError,)])
-def test_what_was_never_there_is_not_deleted(both, script, failures):
+def test_a_404_is_raised_if_no_earlier_attempt_can_have_deleted(both, script, failures):
     with pytest.raises(errors.NotFound):
         both.run(script(*failures, GONE), "delete_subject", "e", "s")
 
@@ -138,12 +138,12 @@ def test_a_part_that_fails_does_not_lose_the_others(both, script):
         both.run(script(refused), "decide_many", "e", [f"s{n}" for n in range(502)])
 
 
-def test_a_decision_that_is_not_stored_takes_no_reward(both, script):
+def test_a_decision_that_is_not_stored_cannot_receive_a_reward(both, script):
     prior = {**DECISION, "id": None, "round": None, "stored": False}
     service = script(httpx.Response(201, json=prior))
     decision = both.run(service, "decide", "e", "s")
     assert decision.stored is False
-    with pytest.raises(errors.InvalidInput, match=r"'s' was made of the prior.*takes no reward"):
+    with pytest.raises(errors.InvalidInput, match=r"'s' was made from the prior.*cannot receive"):
         both.run(service, "reward", decision, 1.0)
     assert len(service.requests) == 1
 
@@ -181,7 +181,9 @@ def test_a_structure_is_a_name_or_a_file(both, script, tmp_path):
 
 
 @pytest.mark.parametrize("failure", [httpx.ReadTimeout, httpx.RemoteProtocolError, NO_DATABASE])
-def test_what_may_have_been_done_and_must_not_be_doubled_is_not_sent_again(both, script, failure):
+def test_a_call_that_must_not_be_doubled_is_not_retried_if_it_may_have_been_done(
+    both, script, failure
+):
     service = script(failure)
     with pytest.raises((errors.Unreachable, errors.Unavailable)):
         both.run(service, "create_experiment", "three-arms")
@@ -189,7 +191,7 @@ def test_what_may_have_been_done_and_must_not_be_doubled_is_not_sent_again(both,
 
 
 @pytest.mark.parametrize("failure", [httpx.ConnectError, httpx.ConnectTimeout, BUSY])
-def test_what_was_certainly_not_done_is_sent_again(both, script, failure):
+def test_a_call_that_was_certainly_not_done_is_retried(both, script, failure):
     made = httpx.Response(201, json=EXPERIMENT)
     service = script(failure, made)
     assert both.run(service, "create_experiment", "three-arms").id == "e"
@@ -198,7 +200,9 @@ def test_what_was_certainly_not_done_is_sent_again(both, script, failure):
 
 def test_the_last_failure_is_raised_after_the_last_attempt(both, script):
     service = script(httpx.ConnectError)
-    with pytest.raises(errors.Unreachable, match=r"http://service\.test .*check that it runs"):
+    with pytest.raises(
+        errors.Unreachable, match=r"http://service\.test .*check that it is running"
+    ):
         both.run(service, "decide", "e", "s")
     assert len(service.requests) == 4
 
@@ -234,7 +238,7 @@ def test_a_wait_longer_than_the_deadline_is_not_begun(both, script):
         (500, errors.ServiceError),
     ],
 )
-def test_other_answers_are_raised_at_once(both, script, status, kind):
+def test_other_responses_are_raised_at_once(both, script, status, kind):
     service = script(
         httpx.Response(status, json={"error": {"code": "some_code", "message": "A sentence."}})
     )
@@ -256,7 +260,7 @@ def test_other_answers_are_raised_at_once(both, script, status, kind):
         httpx.Response(204),
     ],
 )
-def test_an_answer_of_something_else_is_named_as_such(both, script, answer):
+def test_a_response_that_is_not_from_the_service_is_named(both, script, answer):
     with pytest.raises(errors.ServiceError, match="check that the URL"):
         both.run(script(answer), "decide", "e", "s")
 
@@ -287,7 +291,7 @@ def test_an_id_stays_one_part_of_the_path(both, script):
     both.run(service, "decide", "a/../b?c#d", "s")
     assert service.requests[0].url.raw_path == b"/v1/experiments/a%2F..%2Fb%3Fc%23d/decisions"
     for wrong in ("", None, 7):
-        with pytest.raises(errors.InvalidInput, match="is no id"):
+        with pytest.raises(errors.InvalidInput, match="is not an ID"):
             both.run(service, "experiment", wrong)
     assert len(service.requests) == 1
 
@@ -295,9 +299,9 @@ def test_an_id_stays_one_part_of_the_path(both, script):
 @pytest.mark.parametrize(
     ("url", "options", "message"),
     [
-        ("127.0.0.1:8000", {}, "is no address"),
-        ("ftp://x", {}, "is no address"),
-        ("http://", {}, "is no address"),
+        ("127.0.0.1:8000", {}, "is not the address"),
+        ("ftp://x", {}, "is not the address"),
+        ("http://", {}, "is not the address"),
         ("http://user:secret@x", {}, "not in the address"),
         ("http://x?key=secret", {}, "not in the address"),
         ("http://x", {"key": ""}, "copy it again"),
@@ -310,7 +314,7 @@ def test_an_id_stays_one_part_of_the_path(both, script):
     ],
 )
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
-def test_settings_that_make_no_sense_are_named_without_the_secret(kind, url, options, message):
+def test_invalid_settings_are_named_without_the_secret(kind, url, options, message):
     with pytest.raises(errors.InvalidInput, match=message) as caught:
         kind(url, **options)
     assert "secret" not in str(caught.value)
@@ -333,7 +337,7 @@ def test_the_two_clients_have_the_same_methods():
     assert documents(Client) == documents(AsyncClient)
 
 
-def test_importing_the_client_loads_neither_numbers_nor_http():
+def test_importing_the_client_loads_neither_numpy_nor_httpx():
     code = (
         "import sys, structuredbandits.client; "
         "print([name for name in ('numpy', 'numba', 'pandas', 'httpx') if name in sys.modules])"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 
 import structuredbandits
 from structuredbandits._compiled import cache
-from structuredbandits._compiled.cache import KERNEL_ROOMS, _Overloads, require_kernel_room
+from structuredbandits._compiled.cache import KERNEL_PACKAGES, _Overloads, require_kernel_package
 
 PACKAGE = Path(structuredbandits.__file__).parent
 #: Simulates a policy and tells the regret and how many functions were compiled.
@@ -84,7 +85,7 @@ def test_an_edited_policy_is_noticed_and_an_unedited_one_is_not_compiled_again(
 
     # The simulator is in another file, and its stored machine code holds the old formula.
     file = copied / PACKAGE.name / "policies" / "classical" / "ucb.py"
-    text, formula = file.read_text(encoding="utf-8"), "agent.root_alpha * moment.width * arm.scale"
+    text, formula = file.read_text(encoding="utf-8"), "agent.root_alpha, moment.width"
     assert text.count(formula) == 1
     file.write_text(text.replace(formula, f"50.0 * {formula}"), encoding="utf-8")
     edited = answer(start("ucb", copied, folder))
@@ -167,10 +168,10 @@ class TestOverloads:
 
 class TestDigest:
     @pytest.fixture
-    def rooms(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        for room in (*KERNEL_ROOMS, "theory"):
-            (tmp_path / room / "inner").mkdir(parents=True)
-            (tmp_path / room / "inner" / "one.py").write_text("x = 1\n", encoding="utf-8")
+    def packages(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        for package in (*KERNEL_PACKAGES, "theory"):
+            (tmp_path / package / "inner").mkdir(parents=True)
+            (tmp_path / package / "inner" / "one.py").write_text("x = 1\n", encoding="utf-8")
         monkeypatch.setattr(cache, "_PACKAGE", tmp_path)
         return tmp_path
 
@@ -179,9 +180,9 @@ class TestDigest:
         found: str = cache.kernel_digest.__wrapped__()
         return found
 
-    @pytest.mark.parametrize("room", KERNEL_ROOMS)
-    def test_changes_with_every_file_of_every_room(self, rooms: Path, room: str) -> None:
-        before, file = self.digest(), rooms / room / "inner" / "one.py"
+    @pytest.mark.parametrize("package", KERNEL_PACKAGES)
+    def test_changes_with_every_file_of_every_package(self, packages: Path, package: str) -> None:
+        before, file = self.digest(), packages / package / "inner" / "one.py"
         file.write_text("x = 2\n", encoding="utf-8")
         edited = self.digest()
         file.rename(file.with_name("two.py"))
@@ -191,23 +192,23 @@ class TestDigest:
         file.write_text("x = 1\n", encoding="utf-8")
         assert self.digest() == before
 
-    def test_does_not_change_with_other_rooms(self, rooms: Path) -> None:
+    def test_does_not_change_with_other_packages(self, packages: Path) -> None:
         before = self.digest()
-        (rooms / "theory" / "inner" / "one.py").write_text("x = 2\n", encoding="utf-8")
-        (rooms / "policies" / "notes.txt").write_text("x", encoding="utf-8")
+        (packages / "theory" / "inner" / "one.py").write_text("x = 2\n", encoding="utf-8")
+        (packages / "policies" / "notes.txt").write_text("x", encoding="utf-8")
         assert self.digest() == before
 
 
 def test_library_code_outside_these_rooms_is_refused() -> None:
     def function() -> None: ...
 
-    for module in ("structuredbandits.theory.bounds", "structuredbandits"):
+    for module in ("structuredbandits.theory._bounds", "structuredbandits"):
         function.__module__ = module
-        with pytest.raises(ImportError, match="add its room to KERNEL_ROOMS"):
-            require_kernel_room(function)
-    for module in ("structuredbandits.policies.own", "mine", "structuredbanditsandmore.x", None):
+        with pytest.raises(ImportError, match="add its package to KERNEL_PACKAGES"):
+            require_kernel_package(function)
+    for module in ("structuredbandits.policies.custom", "mine", "structuredbanditsandmore.x", None):
         function.__module__ = module  # type: ignore[assignment]
-        require_kernel_room(function)
+        require_kernel_package(function)
 
 
 class TestFolder:
@@ -227,10 +228,11 @@ class TestFolder:
     def test_a_user_without_a_home_has_one(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        def homeless() -> Path:
-            raise RuntimeError("Could not determine home directory.")
+        def homeless(user: int) -> None:
+            raise KeyError(user)
 
-        monkeypatch.setattr(Path, "home", homeless)
+        monkeypatch.delenv("HOME")
+        monkeypatch.setattr(pwd, "getpwuid", homeless)
         monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
         root = self.root(monkeypatch)
         assert root == tmp_path / f"structuredbandits-{os.getuid()}"

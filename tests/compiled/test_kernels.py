@@ -20,7 +20,7 @@ from structuredbandits._compiled import (
 )
 from structuredbandits._compiled.decorators import Kernel
 from structuredbandits.policies.classical.ucb import UCBAgent
-from structuredbandits.simulation.draws import NormalDraws
+from structuredbandits.simulation.reward_draws import NormalDraws
 
 
 class Own(NamedTuple):
@@ -103,7 +103,9 @@ def test_a_borrowed_generator_is_the_one_of_python() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "seven", [1, "x"], float("nan")])
 def test_a_seed_that_is_none_is_refused(seed: Any) -> None:
-    with pytest.raises(sb.InvalidInput, match="give a whole number from 0 on, or None for any"):
+    with pytest.raises(
+        sb.InvalidInput, match="give a whole number of at least 0, or None for a random one"
+    ):
         new_generator(seed)
 
 

@@ -1,4 +1,4 @@
-"""Code in the documents is run, or at least understood; what it gives stands beside it."""
+"""Code in the documentation is run or at least parsed, and its output is inserted."""
 
 import re
 import shlex
@@ -9,12 +9,13 @@ import pytest
 import typer
 
 from docs.making.blocks import Block, Result, blocks_of, runnable, weave
-from docs.making.running import Failed, run_story
-from structuredbandits.cli.app import app
+from docs.making.run_blocks import Failed, run_story
+from structuredbandits.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-LANGUAGES = {"python", "py", "console", "sh", "text", "toml", "json"}
+LANGUAGES = {"python", "py", "console", "sh", "text", "toml", "json", "ts"}
+TYPESCRIPT = ROOT / "clients" / "typescript" / "src"
 
 PAGE = """
 ```python
@@ -110,6 +111,18 @@ def test_a_page_shows_only_what_is_checked(page: Path) -> None:
     for block in blocks:
         if block.language == "py":  # it needs what the page only describes
             check_imports(block)
+        if block.language == "ts":
+            check_typescript(block)
+
+
+def check_typescript(block: Block) -> None:
+    """Every name that is imported from our package is exported by it."""
+    found = re.findall(r'import \{ ([^}]+) \} from "structuredbandits(?:/(\w+))?"', block.code)
+    assert found
+    for names, module in found:
+        source = (TYPESCRIPT / f"{module or 'index'}.ts").read_text(encoding="utf-8")
+        for name in names.split(","):
+            assert re.search(rf"^export .*\b{name.strip()}\b", source, re.MULTILINE), name
 
 
 def check_imports(block: Block) -> None:

@@ -1,4 +1,4 @@
-"""The site builds as `make docs` builds it: strictly, and with nothing from elsewhere."""
+"""The site builds as with `make docs`: strictly, and without external resources."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import structuredbandits as sb
-from docs.making.keeping import STORY
+from docs.making.result_cache import STORY
 from docs.making.site import misspellings
 from tests.built_in import built_in_names
 
@@ -16,7 +16,7 @@ STRICT = "-m mkdocs build --quiet --strict"
 
 
 def build(site: Path) -> None:
-    """What `make docs` does, into another folder."""
+    """Build the site as `make docs` does, into another folder."""
     assert STRICT in (ROOT / "Makefile").read_text(encoding="utf-8")
     done = subprocess.run(
         [sys.executable, *STRICT.split(), "--site-dir", str(site)],
@@ -46,7 +46,7 @@ def check_that_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[str, str
 
 
 def check_pictures(site: Path, pages: dict[str, str]) -> None:
-    """Every picture is there and says in words what it shows."""
+    """Every picture exists and has a text alternative."""
     for name, text in pages.items():
         for tag in re.findall(r"<img [^>]+>", text):
             source = re.search(r'src="?([^" >]+)', tag)
@@ -56,7 +56,7 @@ def check_pictures(site: Path, pages: dict[str, str]) -> None:
 
 
 def check_the_tutorial(pages: dict[str, str]) -> None:
-    """Each step has code, what it printed and a picture."""
+    """Each step has code, its output and a picture."""
     for name in STORY:
         text = pages[name.replace(".md", ".html")]
         assert 'class="output' in text or "output highlight" in text or " output" in text, name

@@ -1,4 +1,4 @@
-"""A real service in a process of its own, and a real Chromium that looks at it."""
+"""A real service in a separate process, and a real Chromium."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     admin, reader = make_key(database, "admin"), make_key(database, "read")
     with log.open("wb") as written:
         process = subprocess.Popen(
-            # A busy machine must not be told as a fault of the database.
+            # A busy machine must not be reported as a database error.
             [*COMMAND, "serve", "--db", str(database), "--port", "0", "--request-seconds", "600"],
             stderr=written,
             stdout=subprocess.DEVNULL,
@@ -86,7 +86,7 @@ def _compile(site: Site) -> None:
     body = {"id": "warm-up", "structure": {"problem": "three-arms"}, "policy": "ts-c"}
     _insist(site, "POST", "/v1/experiments", body | {"settings": {"floor": 0.3}})
     path = "/v1/experiments/warm-up"
-    many = {"decisions": [{"subject": f"visitor-{number % 10}"} for number in range(200)]}
+    many = {"decisions": [{"subject": f"visitor-{number % 40}"} for number in range(200)]}
     made = _insist(site, "POST", f"{path}/decisions/batch", many)["decisions"]
     rewards = [{"decision": one["id"], "reward": 3.0 + i % 2} for i, one in enumerate(made)]
     _insist(site, "POST", "/v1/rewards", {"rewards": rewards})

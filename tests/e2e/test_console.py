@@ -123,7 +123,7 @@ def test_pausing_needs_more_than_reading(visit: Visit, site: Site) -> None:
     page = visit(PAGES["experiment"], key=site.admin)
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("paused", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Let it run").click()
+    page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text("running", exact=True)).to_be_visible()
 
 
@@ -144,18 +144,20 @@ def test_a_subject_step_by_step(visit: Visit, site: Site) -> None:
         path = f"/v1/experiments/{EXPERIMENT}/subjects/visitor-1"
         told, steps = client.get(path).json(), client.get(f"{path}/steps").json()["steps"]
     page = visit(PAGES["experiment"], key=site.reader)
-    page.get_by_label("A subject's id").fill("visitor-1")
+    page.get_by_label("Subject ID").fill("visitor-1")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="visitor-1")).to_be_visible()
     of = f"{told['plausible']['count']} of {told['plausible']['of']}"
-    expect(figure(page, "Plausible θ").locator("small")).to_have_text(of)
+    expect(figure(page, "Possible visitor types").locator("small")).to_have_text(of)
     expect(page.locator("#verdict")).to_have_text(told["diagnostics"]["verdict"])
     now = page.locator("#structure .plausible").get_attribute("d")
     slider = page.get_by_role("slider", name="Decision")
     slider.fill("0")
-    expect(page.locator("#sentence")).to_contain_text("Before decision 1 100 % of Θ is plausible")
+    expect(page.locator("#sentence")).to_contain_text(
+        "Before decision 1: 100 % of the visitor types are still possible"
+    )
     assert page.locator("#structure .plausible").get_attribute("d") != now
-    page.get_by_role("button", name="One decision on").click()
+    page.get_by_role("button", name="Next decision").click()
     expect(page.locator("#sentence")).to_contain_text(f"“{steps[1]['arm']}” was drawn")
     page.locator(f"#decisions tr[data-round='{steps[4]['round']}']").click()
     expect(slider).to_have_value("4")
@@ -190,7 +192,7 @@ def test_the_intervals_of_the_past_are_those_of_the_policy(visit: Visit, site: S
           const { stateBefore } = await import("/static/console/history.js");
           const { allowedBy } = await import("/static/charts/steps.js");
           const path = `/v1/experiments/${experiment}`;
-          const told = await get(`${path}/subjects/${subject}`);
+          const subjectState = await get(`${path}/subjects/${subject}`);
           const { steps } = await get(`${path}/subjects/${subject}/steps`);
           const looks = await get("/v1/lab/looks?arms=3");
           const structure = readStructure(await get(`${path}/structures/1`), looks.arms);
@@ -202,7 +204,7 @@ def test_the_intervals_of_the_past_are_those_of_the_policy(visit: Visit, site: S
           };
           let wrong = 0;
           for (let at = 0; at <= steps.length; at += 1) {
-            const state = stateBefore(told, steps, structure, at);
+            const state = stateBefore(subjectState, steps, structure, at);
             const own = mask(state.plausible);
             const all = new Uint8Array(size).fill(1);
             structure.arms.forEach((arm, k) => {
@@ -223,7 +225,7 @@ def test_the_intervals_of_the_past_are_those_of_the_policy(visit: Visit, site: S
 
 def test_forgetting_a_subject(visit: Visit, site: Site) -> None:
     page = visit(PAGES["subject"].replace("visitor-1", "visitor-5"), key=site.admin)
-    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("button", name="Delete subject").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", name=EXPERIMENT)).to_be_visible()
     with site.client() as client:

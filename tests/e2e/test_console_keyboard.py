@@ -81,7 +81,7 @@ def test_the_link_to_the_content_stays_on_the_page(
         page = visit(path, key=site.reader, **screen)
         expect(page.get_by_role("heading", name=head, exact=True)).to_be_visible()
         page.keyboard.press("Tab")
-        assert active(page) == "To the content"
+        assert active(page) == "Skip to content"
         page.keyboard.press("Enter")
         expect(page.locator("#main")).to_be_focused()
         assert page.url.endswith(path)
@@ -106,7 +106,7 @@ def test_an_experiment_by_keyboard(visit: Visit, site: Site, screen: dict[str, A
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
     expect(page.get_by_text("retired", exact=True)).to_be_hidden()
-    tab_to(page, "A subject's id")
+    tab_to(page, "Subject ID")
     page.keyboard.type("visitor-2")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="visitor-2")).to_be_visible()
@@ -122,12 +122,14 @@ def test_a_subject_by_keyboard(visit: Visit, site: Site, screen: dict[str, Any])
     page = visit(f"/#/experiments/{NAME}/subjects/visitor-1", key=site.reader, **screen)
     slider = page.get_by_role("slider", name="Decision")
     expect(slider).to_have_value("12")
-    tab_to(page, "One decision back")
+    tab_to(page, "Previous decision")
     page.keyboard.press("Enter")
     expect(slider).to_have_value("11")
     tab_to(page, "Decision")
     page.keyboard.press("Home")
-    expect(page.locator("#sentence")).to_contain_text("Before decision 1 100 % of Θ is plausible")
+    expect(page.locator("#sentence")).to_contain_text(
+        "Before decision 1: 100 % of the visitor types are still possible"
+    )
     page.keyboard.press("ArrowRight")
     expect(slider).to_have_value("1")
     tab_to(page, "decision-2")
@@ -139,7 +141,7 @@ def test_a_subject_by_keyboard(visit: Visit, site: Site, screen: dict[str, Any])
     page.keyboard.press("End")
     expect(page.locator("#decision-1")).to_be_focused()
     expect(slider).to_have_value("0")
-    # It is drawn anew every few seconds, and whoever stands in it stays there.
+    # It is redrawn every few seconds, and the focus stays where it is.
     page.evaluate("document.querySelector('#decision-1').dataset.old = 'yes'")
     expect(page.locator("#decision-1[data-old]")).to_have_count(0)
     expect(page.locator("#decision-1")).to_be_focused()
@@ -161,7 +163,7 @@ def test_a_subject_with_a_long_log_is_shown_as_it_is_now(visit: Visit, site: Sit
     assert sum(int(pulls) for pulls in re.findall(r"(\d+) pulls", drawn)) == 400
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    # The page is drawn anew after each look, whatever the look has told.
+    # The page is redrawn after each request, whatever the response.
     page.evaluate("document.querySelector('#decision-401').dataset.old = 'yes'")
     expect(page.locator("#decision-401[data-old]")).to_have_count(0)
     assert any(url.endswith("/subjects/regular") for url in asked)

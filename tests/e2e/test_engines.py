@@ -17,8 +17,8 @@ import distributed
 import pytest
 
 import structuredbandits as sb
+from structuredbandits.simulation.sweeps._worker import Outline, do_piece
 from structuredbandits.simulation.sweeps.plan import Piece
-from structuredbandits.simulation.sweeps.work import Outline, do_piece
 
 SETTINGS = """
 problem = "three-arms"
@@ -123,7 +123,7 @@ def deadly(piece: Piece, folder: Path, mark: Path) -> Outline:
 def mark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A worker of the next sweep is killed in the middle, and leaves this file."""
     # By its full name: the package offers the function `sweep` under the name of this module.
-    home = importlib.import_module("structuredbandits.simulation.sweeps.sweep")
+    home = importlib.import_module("structuredbandits.simulation.sweeps._sweep")
     path = tmp_path / "killed"
     monkeypatch.setattr(home, "do_piece", partial(deadly, mark=path))
     return path
@@ -173,7 +173,7 @@ def cache_root() -> Path:
 
 
 def test_a_cluster_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(sb.InvalidInput, match=r"no Dask cluster answers at 'nowhere'"):
+    with pytest.raises(sb.InvalidInput, match=r"no Dask cluster responds at 'nowhere'"):
         sb.sweep(written(tmp_path, SETTINGS), tmp_path / "out", engine="dask", address="nowhere")
 
 

@@ -38,16 +38,16 @@ def test_stepping_shows_the_run_that_the_service_computed(
 ) -> None:
     page = open_lab(visit)
     for number in (1, 2, 3):
-        page.get_by_role("button", name="One round on").click()
+        page.get_by_role("button", name="Next round").click()
         expect(page.locator(".round")).to_have_text(f"Round {number} of 500")
-    page.get_by_role("button", name="One round back").click()
+    page.get_by_role("button", name="Previous round").click()
     expect(page.locator(".round")).to_have_text("Round 2 of 500")
-    page.get_by_role("button", name="To the end").click()
+    page.get_by_role("button", name="Last round").click()
     for row, run in zip(page.locator("#score tbody tr").all(), answer["policies"], strict=True):
         cells = row.locator("td").all_inner_texts()
         assert cells[0].strip() == run["policy"]
         assert float(cells[1].replace(",", "")) == pytest.approx(run["regret"][-1], abs=0.51)
-    page.get_by_role("button", name="Back to the beginning").click()
+    page.get_by_role("button", name="First round").click()
     expect(page.locator("#sentence")).to_contain_text("Before the first round 100 % of Θ")
 
 
@@ -70,7 +70,7 @@ def test_watching_a_policy_without_a_set(visit: Visit) -> None:
     page = open_lab(visit)
     page.get_by_role("radio", name="ucb", exact=True).check()
     to_round(page, 40)
-    expect(page.locator("#sentence")).to_contain_text("keeps no set of plausible θ")
+    expect(page.locator("#sentence")).to_contain_text("does not keep a set of plausible θ")
     expect(page.locator("#structure .out")).to_have_count(0)
 
 
@@ -79,7 +79,7 @@ def test_play_pause_and_speed(visit: Visit) -> None:
     # By the test's own clock: on that of a busy machine all might be played before a look at it.
     page.clock.install(time=0)
     page.clock.pause_at(1_000)
-    page.get_by_label("Rounds a second").select_option("100")
+    page.get_by_label("Rounds per second").select_option("100")
     page.get_by_role("button", name="Play").click()
     slider = page.get_by_role("slider", name="Round", exact=True)
     page.clock.run_for(500)
@@ -180,7 +180,7 @@ def test_a_plane_and_kinds_of_people(visit: Visit) -> None:
         page.locator("#structure .cell[data-position='5']").click()
     expect(page.locator("#theta")).to_have_value("5")
     page.get_by_role("radio", name="ucb-s").check()
-    page.get_by_role("button", name="To the end").click()
+    page.get_by_role("button", name="Last round").click()
     expect(page.locator("#structure .ruled-out").first).to_be_attached()
 
 
@@ -205,7 +205,7 @@ def test_a_structure_is_drawn(visit: Visit) -> None:
     dialog.get_by_label("Arm's name").fill("mine")
     dialog.get_by_label("Arm's name").press("Enter")
     with page.expect_response("**/v1/lab/runs"):
-        dialog.get_by_role("button", name="Use it").click()
+        dialog.get_by_role("button", name="Use this structure").click()
     expect(page.locator("#structure g[data-arm]")).to_have_count(4)
     expect(page.locator("#problem")).to_have_value("(drawn)")
     expect(page.locator("#trouble")).to_have_text("")
@@ -237,7 +237,7 @@ def test_policies_are_chosen_typed_and_refused(visit: Visit) -> None:
 def test_other_luck_and_other_lengths(visit: Visit) -> None:
     page = open_lab(visit)
     with page.expect_request("**/v1/lab/runs") as sent:
-        page.locator("#new-luck").click()
+        page.locator("#new-seed").click()
     assert sent.value.post_data_json["seed"] == 1
     page.locator("#rounds").fill("50")
     page.locator("#rounds").press("Enter")
@@ -247,7 +247,7 @@ def test_other_luck_and_other_lengths(visit: Visit) -> None:
 def test_a_finger_on_a_phone(visit: Visit) -> None:
     phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
     page = open_lab(visit, **phone)
-    page.get_by_role("button", name="One round on").tap()
+    page.get_by_role("button", name="Next round").tap()
     expect(page.locator(".round")).to_have_text("Round 1 of 500")
     for problem in ("three-arms", "movielens", "plane"):
         page.locator("#problem").select_option(problem)

@@ -1,7 +1,7 @@
-"""Answers that come late, and presses while a page is drawn anew: what was done last holds.
+"""Late responses, and clicks while a page is redrawn: the latest action wins.
 
-Every answer that matters is held back by the test and let go at the worst moment, so nothing here
-depends on how fast a machine is.
+The tests delay every relevant response and release it at the worst moment, so nothing depends on
+the speed of the machine.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def test_a_look_from_before_does_not_undo_a_change(visit: Visit, site: Site) -> 
     expect(page.get_by_text("paused", exact=True)).to_be_visible()
     held.let_go()
     assert page.get_by_text("paused", exact=True).is_visible()
-    page.get_by_role("button", name="Let it run").click()
+    page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text("running", exact=True)).to_be_visible()
 
 
@@ -144,22 +144,22 @@ def test_pages_of_subjects_come_one_after_the_other(visit: Visit, site: Site) ->
     look = Held(page, re.compile("/subjects\\?limit=15$"))
     look.do()
     held = Held(page, re.compile("/subjects\\?.*after=visitor-14"))
-    more = page.get_by_role("button", name="More")
+    more = page.get_by_role("button", name="Next")
     more.click()
     more.click()  # too early: nobody knows yet what comes after that page
     held.let_go()
     expect(first).to_have_text("visitor-15")
     look.let_go()  # of the page before
     assert first.inner_text() == "visitor-15"
-    page.get_by_role("button", name="Before").click()
+    page.get_by_role("button", name="Previous").click()
     expect(first).to_have_text("visitor-00")
-    expect(page.get_by_role("button", name="Before")).to_be_disabled()
+    expect(page.get_by_role("button", name="Previous")).to_be_disabled()
 
 
 def test_whoever_is_being_deleted_is_not_looked_for(visit: Visit, site: Site) -> None:
     page = visit(f"{HERE}/subjects/visitor-38", key=site.admin)
     held = Held(page, re.compile("/subjects/visitor-38$"), "DELETE")
-    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("button", name="Delete subject").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     held.do()  # a look would now be a fault on the page, which fails this test
     page.wait_for_timeout(4_500)
@@ -170,7 +170,7 @@ def test_whoever_is_being_deleted_is_not_looked_for(visit: Visit, site: Site) ->
 def test_a_deletion_does_not_call_back_whoever_went_on(visit: Visit, site: Site) -> None:
     page = visit(f"{HERE}/subjects/visitor-39", key=site.admin)
     held = Held(page, re.compile("/subjects/visitor-39$"), "DELETE")
-    page.get_by_role("button", name="Forget").click()
+    page.get_by_role("button", name="Delete subject").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     held.do()
     page.evaluate("location.hash = '#/'")
@@ -263,7 +263,7 @@ def test_a_late_refusal_leaves_what_the_page_said_meanwhile(visit: Visit) -> Non
 def test_a_new_run_does_not_take_away_what_is_pressed_or_chosen(visit: Visit) -> None:
     page = open_lab(visit)
     held = Held(page, "**/v1/lab/runs", "POST")
-    page.locator("#new-luck").click()
+    page.locator("#new-seed").click()
     watch = page.get_by_role("radio", name="ucb-s")
     watch.hover()
     page.mouse.down()

@@ -13,13 +13,14 @@ from hypothesis.extra import numpy as hnp
 
 from structuredbandits.environments import (
     Bernoulli,
+    Bounded,
     Environment,
     Gaussian,
     NormalEnvironment,
     Ratings,
     TableEnvironment,
 )
-from structuredbandits.environments.streams import TableLaw
+from structuredbandits.environments._reward_stream import TableLaw
 from structuredbandits.errors import (
     InvalidInput,
     InvalidParameter,
@@ -39,6 +40,8 @@ CASES: list[tuple[Environment, Any]] = [
     (Bernoulli(SHARES), 0.3),
     (Bernoulli(SHARES, prize=[2, 1]), 0.3),
     (STARS, "x"),
+    (Bounded(SHARES.with_(rewards="bounded", limits=(0, 1))), 0.3),
+    (Bounded(SHARES.with_(rewards="bounded", limits=[(-1, 2), (0, 1)], noise=0.2)), 0.3),
 ]
 
 
@@ -275,5 +278,5 @@ class TestRatings:
 @pytest.mark.parametrize("make", [Gaussian, Bernoulli])
 @pytest.mark.parametrize("wrong", ["three-arms", None, SHARES.means])
 def test_only_a_structure_has_true_means(make: Any, wrong: object) -> None:
-    with pytest.raises(InvalidInput, match="is no structure; give one, such as"):
+    with pytest.raises(InvalidInput, match="is not a structure; give one, such as"):
         make(wrong)

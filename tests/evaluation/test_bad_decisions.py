@@ -42,10 +42,10 @@ def log(**changes: Any) -> pd.DataFrame:
         ("arm", ["a", None, "a", "b"], InvalidInput, r"'arm' is empty in 1 rows"),
         ("arm", ["a", "z", "a", "b"], UnknownArm, r"an arm 'z' that the structure does not have"),
         ("subject", [1, None, 2, 2], InvalidInput, r"'subject' is empty in row 2"),
-        ("subject", [1, 1, 1, 1], InvalidInput, r"one subject only"),
+        ("subject", [1, 1, 1, 1], InvalidInput, r"only one subject"),
         ("decision", [0, np.nan, 0, 1], InvalidInput, r"'decision' is empty in row 2"),
         ("allowed", ["b", "b", "a|b", "a|b"], InvalidInput, r"not among its allowed"),
-        ("allowed", ["[a", "b", "a|b", "a|b"], InvalidInput, r"are no list; write them as"),
+        ("allowed", ["[a", "b", "a|b", "a|b"], InvalidInput, r"are not a list; write them as"),
     ],
 )
 def test_values(column: str, values: Any, error: type[Exception], words: str) -> None:
@@ -69,10 +69,10 @@ def test_an_empty_log() -> None:
     [
         ({"method": "magic"}, "method = 'magic' is unknown"),
         ({"method": "dr"}, "needs a structure as its model"),
-        ({"level": 1.0}, "level = 1.0 is no confidence level"),
+        ({"level": 1.0}, "level = 1.0 is not a confidence level"),
         ({"interval": "exact"}, "interval = 'exact' is unknown"),
         ({"model": "oracle"}, "model = 'oracle' is unknown"),
-        ({"resamples": 3}, "resamples = 3 are too few"),
+        ({"resamples": 3}, "resamples = 3 is too few"),
         ({"subject": "arm"}, "a column is given twice"),
         ({"context": ["page"]}, "the log has no column 'page'"),
     ],
@@ -92,7 +92,7 @@ def test_options(options: dict[str, Any], words: str) -> None:
         (lambda decision: "zebra", "names an arm 'zebra'"),
         (lambda decision: [1.0], "give an arm's name, a mapping"),
         ("no-such-policy", "there is no policy"),
-        (3, "3 is no policy"),
+        (3, "3 is not a policy"),
     ],
 )
 def test_policies(policy: Any, words: str) -> None:
@@ -131,11 +131,11 @@ def test_allowed_arms_bind_policies() -> None:
 
 
 def test_replay_needs_uniformly_random_choices() -> None:
-    with pytest.raises(InvalidInput, match="uniformly random choices, and a decision has prob"):
+    with pytest.raises(InvalidInput, match="uniformly random choices, but a decision has prob"):
         sb.evaluate(log(probability=[0.5, 0.5, 0.4, 0.5]), "uniform", method="replay")
 
 
 def test_a_policy_that_never_agrees_cannot_be_judged() -> None:
     only_a = log(arm=["a"] * 4)
-    with pytest.raises(InvalidInput, match="would never have shown an arm that the log shows"):
+    with pytest.raises(InvalidInput, match="never chooses an arm that the log shows"):
         sb.evaluate(only_a, {"b": 1.0}, method="snips")

@@ -45,11 +45,15 @@ def test_an_id_that_is_not_of_an_export_means_nothing() -> None:
 def test_one_version_of_the_structure_can_be_chosen(tmp_path: Path) -> None:
     rows = [row(1, "1", 1.0, 1), row(2, "new", 5.0, 2, version=2), row(3, "2", 2.0, 3)]
     log = pd.DataFrame(rows)
-    with pytest.raises(UnknownArm, match="structure versions 1, 2; choose with structure_version"):
+    with pytest.raises(
+        UnknownArm, match="structure versions 1, 2; select one by structure_version"
+    ):
         sb.evaluate(log, "uniform", structure="three-arms")
     assert mean(log, structure="three-arms", structure_version=1) == (2, 1.5)
     assert mean(log.assign(structure_version=["1", "2", "1"]), structure_version=1) == (2, 1.5)
-    with pytest.raises(InvalidInput, match=r"no decision of structure version 3; it has .* 1, 2"):
+    with pytest.raises(
+        InvalidInput, match=r"no decision of structure version 3; choose one of 1, 2"
+    ):
         sb.evaluate(log, "uniform", structure_version=3)
     with pytest.raises(InvalidInput, match="no column 'structure_version'"):
         sb.evaluate(log.drop(columns="structure_version"), "uniform", structure_version=1)

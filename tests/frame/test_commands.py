@@ -1,4 +1,4 @@
-"""`make` and the script of the continuous integration do what the documents say."""
+"""`make` and the continuous integration script do what the documentation says."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    # The variables of the `make` that runs this test must not reach the one under test.
+    # The variables of the `make` that runs this test are not passed to the one under test.
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     return subprocess.run(
         ["make", "--no-print-directory", *arguments],
@@ -26,10 +26,13 @@ def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A folder with the Makefile and the lock files, and no environment yet."""
+    """A folder with the Makefile and the lock files, without an environment."""
     shutil.copy(ROOT / "Makefile", tmp_path)
     shutil.copytree(ROOT / "requirements", tmp_path / "requirements")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    client = Path("clients/typescript")
+    (tmp_path / client).mkdir(parents=True)
+    shutil.copy(ROOT / client / "package-lock.json", tmp_path / client)
     version = Path("src/structuredbandits/_version.py")
     (tmp_path / version).parent.mkdir(parents=True)
     shutil.copy(ROOT / version, tmp_path / version)

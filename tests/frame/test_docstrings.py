@@ -1,4 +1,4 @@
-"""Everything public says what it is for; an override may keep its parent's words."""
+"""Every public name has a docstring; an override may inherit it."""
 
 import inspect
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The lock files say exactly what `pyproject.toml` allows, and nothing about where it came from."""
+"""The lock files match `pyproject.toml` and contain no package sources."""
 
 import re
 import tomllib
@@ -65,5 +65,5 @@ def test_all_names_every_other_extra() -> None:
 
 
 @pytest.mark.parametrize("missing", ["numpy>=99", "no-such-package"])
-def test_the_comparison_bites(missing: str) -> None:
+def test_the_comparison_finds_a_missing_package(missing: str) -> None:
     assert unmet(["scipy", missing], pins("demo.txt")) == [missing]

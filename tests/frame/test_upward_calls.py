@@ -1,4 +1,4 @@
-"""The documented upward calls are one lazy import each."""
+"""Each documented upward call is one lazy import."""
 
 import ast
 import tomllib
@@ -18,7 +18,7 @@ def exceptions() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("importer", "imported"), exceptions())
 def test_an_exception_is_one_import_inside_a_function(importer: str, imported: str) -> None:
-    """An upward import at the head of a module would be a cycle."""
+    """An upward import at module level would be a cycle."""
     path = ROOT / "src" / Path(*importer.split(".")).with_suffix(".py")
     tree = ast.parse(path.read_text(encoding="utf-8"))
     upward = [node for node in ast.walk(tree) if imports(node, imported)]

@@ -23,10 +23,10 @@ def log(**changes: Any) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("column", "values", "error", "words"),
     [
-        ("paid", ["1", "good", "2", "3"], InvalidReward, "1 rewards that are no numbers, such as "),
+        ("paid", ["1", "good", "2", "3"], InvalidReward, "1 rewards that are not numbers, such "),
         ("paid", [1, 2, np.inf, 3], InvalidReward, "1 infinite rewards"),
         ("paid", [np.nan] * 4, InvalidInput, "none of the 4 rows of the log has an arm"),
-        ("paid", pd.to_datetime(["2024-01-01"] * 4), InvalidReward, "4 rewards that are no numb"),
+        ("paid", pd.to_datetime(["2024-01-01"] * 4), InvalidReward, "4 rewards that are not num"),
         ("arm", [None] * 4, InvalidInput, "none of the 4 rows"),
     ],
 )
@@ -38,7 +38,7 @@ def test_values(column: str, values: Any, error: type[Exception], words: str, en
 @ENGINES
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
 def test_weights(weight: float, engine: Any) -> None:
-    with pytest.raises(InvalidInput, match="1 weights that are negative, missing or no finite"):
+    with pytest.raises(InvalidInput, match="1 weights that are negative, missing or not finite"):
         sb.learn_structure(log(w=[1, 1, weight, 1]), **ROLES, weight="w", engine=engine)
 
 
@@ -77,8 +77,8 @@ def test_an_unknown_column_names_the_nearest(name: str, tmp_path: Path) -> None:
         ({"estimate": "median"}, "estimate = 'median' is unknown"),
         ({"empty": "ignore"}, "empty = 'ignore' is unknown"),
         ({"sigma": "guess"}, "sigma = 'guess' is unknown"),
-        ({"level": 95}, "level = 95 is no confidence level"),
-        ({"min_count": -1}, "min_count = -1 is no number"),
+        ({"level": 95}, "level = 95 is not a confidence level"),
+        ({"min_count": -1}, "min_count = -1 is not a number"),
     ],
 )
 def test_arguments(changes: dict[str, Any], words: str) -> None:

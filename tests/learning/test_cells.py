@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import structuredbandits as sb
 from structuredbandits.learning import Cells, read_cells
-from structuredbandits.learning.grouping import Columns, group_frames, merge
+from structuredbandits.learning._pandas_grouping import Columns, group_frames, merge
 
 ROLES: dict[str, Any] = {"arm": "arm", "segment": ["age", "job"], "reward": "paid"}
 
@@ -173,7 +173,7 @@ def as_arrow(log: pd.DataFrame, folder: Path) -> Any:
 
 
 def as_ibis(log: pd.DataFrame, folder: Path) -> Any:
-    # Ibis and DuckDB tell each other's makers what to change.
+    # Ibis and DuckDB raise deprecation warnings about each other.
     connection = ibis.duckdb.connect()
     connection.con.register("log", pa.Table.from_pandas(log, preserve_index=False))
     return connection.table("log")
@@ -217,7 +217,7 @@ def test_without_duckdb_files_are_read_in_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = sample()
-    monkeypatch.setattr("structuredbandits.learning.tables.find_spec", lambda name: None)
+    monkeypatch.setattr("structuredbandits.learning._ibis_grouping.find_spec", lambda name: None)
     assert_same(read_cells(as_parquet(log, tmp_path), **ROLES), read_cells(log, **ROLES))
     with pytest.raises(sb.InvalidInput, match=r"pip install 'structuredbandits\[learn\]'"):
         read_cells(log, **ROLES, engine="ibis")

@@ -1,4 +1,4 @@
-"""Logs with one JSON object a line: the same cells as from other files, and clear refusals."""
+"""Logs with one JSON object per line: the same cells as from other files, and clear refusals."""
 
 import gzip
 import json
@@ -31,7 +31,7 @@ def write(path: Path, rows: list[Any]) -> Path:
 @pytest.mark.parametrize("name", ["log.jsonl", "log.ndjson", "log.jsonl.gz", "log.json", "log"])
 def test_lines_make_the_cells_that_a_table_makes(tmp_path: Path, name: str, engine: Any) -> None:
     path = write(tmp_path / name, ROWS)
-    if engine == "ibis":  # a database has one type a column
+    if engine == "ibis":  # a database has one type per column
         path = write(tmp_path / name, [row | {"paid": str(row["paid"])} for row in ROWS])
     cells = sb.read_cells(path, **ROLES, engine=engine)
     wanted = sb.read_cells(pd.DataFrame(ROWS), **ROLES, engine="pandas")
@@ -60,10 +60,10 @@ def test_whole_numbers_stay_whole_beside_missing_ones(tmp_path: Path) -> None:
     ("content", "words"),
     [
         (b"", "is empty"),
-        (b'{"arm": "a", "who": 1, "paid": 1}\n{"arm":\n', "line 2 of .* is no JSON"),
-        (b'{"arm": "a", "who": 1, "paid": 1}\n[1]\n', "line 2 of .* is no JSON object"),
-        (b'{"arm": "\xff"}\n', "line 1 of .* is no JSON"),
-        (b"[" * 100_000, "line 1 of .* is no JSON"),
+        (b'{"arm": "a", "who": 1, "paid": 1}\n{"arm":\n', "line 2 of .* is not JSON"),
+        (b'{"arm": "a", "who": 1, "paid": 1}\n[1]\n', "line 2 of .* is not a JSON object"),
+        (b'{"arm": "\xff"}\n', "line 1 of .* is not JSON"),
+        (b"[" * 100_000, "line 1 of .* is not JSON"),
         (b'{"arm": "a"}\n', "no column 'who'"),
     ],
 )

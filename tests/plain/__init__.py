@@ -1,5 +1,5 @@
-"""A plain twin of every policy: the paper's steps as loops over arms and all θ, each round anew.
+"""A plain twin of every policy: the paper's steps as loops over all arms and θ in every round.
 
-It is written from the formulas to be read, not to be fast, and it imports nothing of the library:
-what agrees with it to the last bit is right for another reason than being the same code.
+The code is written from the formulas to be readable, not fast, and imports nothing of the library,
+so that agreement to the last bit is evidence that both are right.
 """

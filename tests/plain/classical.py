@@ -1,6 +1,6 @@
 """The classical policies: step 3, one formula each.
 
-A policy is a function of what was seen. Nothing here knows a structure, or the library.
+A policy is a function of the statistics of the arms; it uses neither a structure nor the library.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 @dataclass
 class Seen:
-    """All that a policy knows of its arms and of the time."""
+    """The statistics of the arms and the clock: all inputs of a policy."""
 
     sigma: list[float]
     horizon: int = 0
@@ -46,7 +46,7 @@ class Seen:
 
 
 class Best:
-    """The best of arms that are offered one by one; ties are drawn as they come."""
+    """The best of arms that are offered one by one, with random tie-breaking."""
 
     def __init__(self, generator: np.random.Generator) -> None:
         self.generator = generator
@@ -56,7 +56,7 @@ class Best:
         self.tied = 0
 
     def offer(self, arm: int, value: float, pending: int = 0) -> None:
-        """Keep the arm if it is better; each of the tied ones with equal probability."""
+        """Keep the arm if it is better; tied arms have equal probability."""
         infinite = value == self.value == math.inf
         better = value > self.value or (infinite and pending < self.pending)
         if self.tied == 0 or better:
@@ -72,7 +72,7 @@ Index = Callable[[Seen, int, list[int], np.random.Generator], float]
 
 
 def by_index(index: Index) -> Choose:
-    """The policy that pulls the arm of the largest index; a new arm's is infinite."""
+    """The policy that pulls the arm with the largest index; the index of a new arm is infinite."""
 
     def choose(seen: Seen, candidates: list[int], generator: np.random.Generator) -> int:
         best = Best(generator)
@@ -93,7 +93,7 @@ def ucb(alpha: float = 3.0) -> Choose:
 
 
 def exploration(c: float, log_t: float) -> float:
-    """Log t + c log log t; the second logarithm counts once it is positive."""
+    """Log t + c log log t, where a negative second term is 0."""
     return log_t + (c * math.log(log_t) if log_t > 1.0 else 0.0)
 
 
@@ -105,7 +105,7 @@ def kl_ucb(c: float = 0.0) -> Choose:
 
 
 def divergence(p: float, q: float) -> float:
-    """kl(p, q) of two coins."""
+    """kl(p, q) of two Bernoulli distributions."""
     heads = p * math.log(p / q) if p > 0.0 else 0.0
     tails = (1.0 - p) * math.log((1.0 - p) / (1.0 - q)) if p < 1.0 else 0.0
     return heads + tails
@@ -124,7 +124,7 @@ def bernoulli_bound(mean: float, level: float) -> float:
 
 
 def kl_ucb_bernoulli(c: float = 0.0, sign: float = 1.0) -> Choose:
-    """For costs, a reward is one minus the cost; the evidence holds minus the cost."""
+    """For costs, the reward is one minus the cost; the evidence holds the negated cost."""
 
     def index(seen: Seen, arm: int, candidates: list[int], generator: object) -> float:
         mean = seen.mean(arm) + (1.0 if sign < 0 else 0.0)
@@ -179,8 +179,8 @@ def bayes_ucb(c: float = 0.0) -> Choose:
     def index(seen: Seen, arm: int, candidates: list[int], generator: object) -> float:
         slowing = max(1.0, math.log(max(seen.horizon, 2)) ** c) if seen.horizon else 1.0
         tail = 1.0 / (max(seen.received + 1, 2) * slowing)
-        # The quantile of the same library: another one's differs in the last bit, which decides
-        # between arms whose indices are equal but for a rounding.
+        # The same quantile function as the library: another one differs in the last bit, which
+        # would decide between arms whose indices differ only by rounding.
         return seen.mean(arm) + float(-ndtri(tail)) * seen.scale(arm)
 
     return by_index(index)
@@ -207,5 +207,12 @@ def epsilon_greedy(epsilon: float = 0.1, decay: float | None = None) -> Choose:
         if generator.random() < rate:
             return candidates[int(generator.random() * len(candidates))]
         return greedy(seen, candidates, generator)
+
+    return choose
+
+
+def uniform() -> Choose:
+    def choose(seen: Seen, candidates: list[int], generator: np.random.Generator) -> int:
+        return candidates[int(generator.random() * len(candidates))]
 
     return choose

@@ -1,7 +1,6 @@
-"""How much an arm's means at the plausible θ tell about θ.
+"""Metrics of how informative an arm's means at the plausible θ are about θ.
 
-All metrics take the values in ascending order, so that two ways to sum them up agree in every bit.
-Nothing here knows the library.
+All metrics take the values in ascending order, so that all ways to sum them agree in every bit.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.plain.facts import Facts
+from tests.plain.structure_arrays import Facts
 
 Metric = Callable[[list[float], list[float], float], float]
 

@@ -1,6 +1,6 @@
-"""An algorithm of the library beside its plain rule, with parameters drawn at random.
+"""Pairs of an algorithm of the library and its plain rule, with random parameters.
 
-Parameters do not change what is compiled, so a kind costs one compilation however many are tried.
+Parameters do not change the compiled code, so each kind is compiled only once.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from structuredbandits.policies.classical.thompson import ThompsonSampling
 from structuredbandits.policies.classical.thompson_beta import ThompsonBeta
 from structuredbandits.policies.classical.ucb import UCB
 from structuredbandits.policies.classical.ucb_tuned import UCBTuned
+from structuredbandits.policies.classical.uniform import Uniform
 from structuredbandits.policies.competitive import Competitive
-from structuredbandits.policies.floor import ExplorationFloor
+from structuredbandits.policies.exploration_floor import ExplorationFloor
 from structuredbandits.policies.informative import Informative
 from structuredbandits.policies.structured.ucb_s import UCBS
 from tests.plain import classical, run
@@ -33,7 +34,7 @@ Pair = tuple[Algorithm, Rule]
 _WIDTHS = st.sampled_from([0.01, 0.3, 1.0, 2.0, 3.0, 7.5])
 _SHARES = st.sampled_from([0.0, 0.1, 0.5, 1.0])
 
-#: Kinds: what is compiled differs between them, and only between them.
+#: Kinds of algorithms; each kind has its own compiled code.
 CLASSICAL = (
     "ucb",
     "kl-ucb",
@@ -45,6 +46,7 @@ CLASSICAL = (
     "bayes-ucb",
     "ucb-tuned",
     "epsilon-greedy",
+    "uniform",
 )
 METRICS = ("kl", "entropy", "differential-entropy", "random")
 KINDS = (
@@ -84,6 +86,7 @@ def classical_pairs(draw: st.DrawFn, kind: str, sign: float) -> tuple[Algorithm,
             EpsilonGreedy(epsilon=share, decay=decay),
             classical.epsilon_greedy(share, decay),
         ),
+        "uniform": lambda: (Uniform(), classical.uniform()),
     }
     return made[kind]()
 

@@ -1,7 +1,4 @@
-"""A plain run: whole policies made of steps 1 to 3, with `pull` and `update`.
-
-Nothing here knows the library.
-"""
+"""A plain run: a policy made of steps 1 to 3, with `pull` and `update`."""
 
 from __future__ import annotations
 
@@ -12,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.plain.classical import Best, Choose, Seen, ucb
-from tests.plain.facts import Facts, competitive, plausible
 from tests.plain.informative import METRICS, Metric, informativeness
+from tests.plain.structure_arrays import Facts, competitive, plausible
 
 
 @dataclass(frozen=True)
 class Informative:
-    """An informative pull with probability min(1, gamma / max(t, 1)^d), t decisions made."""
+    """An informative pull with probability min(1, gamma / max(t, 1)^d) after t decisions."""
 
     metric: str | Metric = "kl"
     gamma: float = 30.0

@@ -34,8 +34,8 @@ def made_up(
     """Results whose mean regrets grow as a root and end at ``final``: (policies, thetas)."""
     rounds = np.arange(10, 1001, 10)
     shape = np.sqrt(rounds / 1000)
-    luck = np.linspace(0.9, 1.1, runs) if runs > 1 else np.ones(1)
-    regret = final[:, :, None, None] * luck[:, None] * shape
+    spread = np.linspace(0.9, 1.1, runs) if runs > 1 else np.ones(1)
+    regret = final[:, :, None, None] * spread[:, None] * shape
     return sb.Results(
         policies=policies,
         thetas=thetas,
@@ -219,6 +219,23 @@ def test_the_heading_is_never_cut(panels: int, problem: str) -> None:
     assert highest <= box.y0
 
 
+def heading_of(results: sb.Results) -> str:
+    return str(regret_plot(results).texts[0].get_text()).replace("\n", " ")
+
+
+def test_the_heading_names_the_policy_with_the_lowest_regret() -> None:
+    regret = np.array([[3.0, 1.0, 1.0], [2.0, 2.0, 2.0]])
+    names = ("ucb", "ts-c")
+    some = made_up(regret, policies=names, thetas=(0.5, 1.5, 2.6))
+    assert "ucb has the lowest mean regret at 2 of 3 θ" in heading_of(some)
+    every = made_up(regret[::-1, 1:], policies=names, thetas=("old", "young"))
+    assert "ts-c has the lowest mean regret in every segment" in heading_of(every)
+    alone = made_up(regret[:, :1], policies=names, thetas=(0.5,), runs=1)
+    assert f"ts-c has the lowest regret after {alone.horizon:,} rounds" in heading_of(alone)
+    assert "regret of 2 policies" in heading_of(made_up(np.ones((2, 1)), policies=names))
+    assert "regret of ucb" in heading_of(made_up(np.ones((1, 1)), policies=("ucb",)))
+
+
 def test_rows_of_results_share_one_picture() -> None:
     thetas = (0.5, 1.5, 2.6)
     rows = {
@@ -232,7 +249,7 @@ def test_rows_of_results_share_one_picture() -> None:
     assert titles[5] == "second, θ = 2.6"
     assert [len(axes.lines) for axes in drawn.axes] == [2, 2, 2, 3, 3, 3]
     assert [axes.get_xlabel() for axes in drawn.axes] == ["", "", "", *["round"] * 3]
-    assert "5 policies" in drawn.texts[0].get_text()
+    assert "regret of 5 policies" in drawn.texts[0].get_text()  # two policies share first place
     with pytest.raises(sb.InvalidInput, match="different θ"):
         regret_grid_plot(rows | {"third": made_up(np.ones((5, 1)))})
 

@@ -21,7 +21,7 @@ from structuredbandits.policies.competitive import Competitive
 from structuredbandits.policies.policy import Policy
 from structuredbandits.structure import Structure
 from tests.plain.pairs import needs_unit_rewards, pairs
-from tests.plain.worlds import Luck, worlds
+from tests.plain.random_problems import RandomRewards, worlds
 
 TWO = Structure.from_table([[1.0, 0.0, 0.3], [0.0, 2.0, 0.3]], sigma=0.5)
 
@@ -41,12 +41,12 @@ def test_the_same_decisions_from_the_same_evidence(
     algorithm, _ = data.draw(pairs(kind, world.structure.sign))
     structure = world.structure
     rng = np.random.default_rng(world.seed)
-    luck = Luck(world, rng)
+    source = RandomRewards(world, rng)
     counts = rng.integers(0, 4, (n_subjects, structure.n_arms))
     pending = rng.integers(0, 2, counts.shape)
     sums, squares = np.zeros(counts.shape), np.zeros(counts.shape)
     for subject, arm in np.argwhere(counts > 0):
-        rewards = [luck.draw(int(arm)) for _ in range(counts[subject, arm])]
+        rewards = [source.draw(int(arm)) for _ in range(counts[subject, arm])]
         sums[subject, arm] = sum(rewards)
         squares[subject, arm] = sum(reward * reward for reward in rewards)
     arms = None
@@ -131,7 +131,7 @@ SUMS = [[0.5, 0.5, 0.5]]
         (
             {"counts": [["a", "b", "c"]]},
             InvalidInput,
-            "counts are not numbers; give a row a subject, a number an arm.",
+            "counts are not numbers; give one row per subject and one number per arm.",
         ),
         (
             {"counts": [[1, 1, -1]]},
@@ -162,7 +162,7 @@ SUMS = [[0.5, 0.5, 0.5]]
         (
             {"seed": -1},
             InvalidInput,
-            "the seed is -1; give a whole number from 0 on, or None for any.",
+            "the seed is -1; give a whole number of at least 0, or None for a random one.",
         ),
         (
             {"policy": "ts-beta", "sums": [[0.5, 1.5, 0.0]]},

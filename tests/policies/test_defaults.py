@@ -11,7 +11,7 @@ import math
 import pytest
 
 import structuredbandits as sb
-from structuredbandits.policies.structured.hierarchical_boundary import worth_of_doubt
+from structuredbandits.policies.structured.hierarchical_index import gittins_bonus
 from tests.built_in import built_in_names
 
 DEFAULTS = {
@@ -25,6 +25,10 @@ DEFAULTS = {
     sb.BayesUCB: {"c": 0.0},
     sb.UCBTuned: {},
     sb.EpsilonGreedy: {"epsilon": 0.1, "decay": None},
+    sb.Uniform: {},
+    sb.Always: {"arm": None},
+    sb.Greedy: {"noise": None},
+    sb.PriorIndex: {"noise": None},
     sb.Competitive: {
         "alpha": 3.0,
         "informative": None,
@@ -50,6 +54,7 @@ DEFAULTS = {
     sb.OSSB: {"gamma": 0.0, "epsilon": 0.01},
     sb.Hierarchical: {"noise": None, "use_prior": True, "spread": 1.0},
     sb.HierarchicalIndex: {"noise": None, "use_prior": False, "doubt": 2.0},
+    sb.ValueOfInformation: {"length": None, "noise": None, "use_prior": True, "doubt": 1.0},
     sb.HierarchicalCompetitive: {
         "alpha": 3.0,
         "errors": 2.0,
@@ -81,4 +86,4 @@ def test_every_named_algorithm_is_there() -> None:
 def test_far_ahead_doubt_is_worth_what_chernoff_and_ray_found(power: int, log_s: float) -> None:
     """√(2 log s − log log s − log 16π), with log 16π = 3.917318..."""
     expected = math.sqrt(2 * log_s - math.log(log_s) - 3.9173182)
-    assert worth_of_doubt.py_func(10.0**power) == pytest.approx(expected, rel=1e-6)
+    assert gittins_bonus.py_func(10.0**power) == pytest.approx(expected, rel=1e-6)

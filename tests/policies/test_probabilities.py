@@ -13,14 +13,15 @@ from scipy import stats
 from structuredbandits.errors import InvalidInput
 from structuredbandits.policies.classical.ucb import UCB
 from structuredbandits.policies.competitive import Competitive
-from structuredbandits.policies.floor import ExplorationFloor
-from structuredbandits.policies.quadrature import largest_of_betas, largest_of_normals
+from structuredbandits.policies.exploration_floor import ExplorationFloor
+from structuredbandits.policies.max_of_betas import largest_of_betas
+from structuredbandits.policies.max_of_normals import largest_of_normals
 from structuredbandits.policies.registry import make_policy
 from structuredbandits.policies.structured.ucb_s import UCBS
 from structuredbandits.structure import Structure
 from tests.plain.pairs import KINDS, needs_unit_rewards, pairs
+from tests.plain.random_problems import Script, worlds
 from tests.plain.run import PlainRun
-from tests.plain.worlds import Script, worlds
 
 TWO = Structure.from_table([[1.0, 0.0, 0.3], [0.0, 2.0, 0.3]], arms=["a", "b", "c"], sigma=0.5)
 REPEATS = 40
@@ -63,7 +64,7 @@ def test_plain_runs_choose_what_is_probable(kind: str, data: st.DataObject, roun
 
 @pytest.mark.parametrize("first", [False, True])
 def test_new_arms_share_by_pending_pulls(first: bool) -> None:
-    policy = Competitive(UCB(), TWO, pull_each_arm_first=first, seed=0)
+    policy = Competitive(UCB(), pull_each_arm_first=first).start(TWO, seed=0)
     arms = ["a", "b", "c"] if first else ["a", "b"]  # "c" is never the best
     assert policy.probabilities() == {arm: (arm in arms) / len(arms) for arm in "abc"}
     pulled = policy.pull()

@@ -22,7 +22,7 @@ from structuredbandits.policies.policy import Policy
 from structuredbandits.policies.registry import make_policy
 from structuredbandits.structure import Structure
 from tests.plain.pairs import KINDS, needs_unit_rewards, pairs
-from tests.plain.worlds import Script, worlds
+from tests.plain.random_problems import Script, worlds
 
 TWO = Structure.from_table([[1.0, 0.0, 0.3], [0.0, 2.0, 0.3]], sigma=0.5)
 
@@ -101,7 +101,7 @@ def test_the_state_is_small_and_plain() -> None:
 
 
 def state_with(changes: Any) -> Any:
-    """A good state with changes; or, in place of a state, anything that is no dictionary."""
+    """A valid state with changes, or a value that is not a dictionary."""
     policy = make_policy("ucb-c", TWO, seed=0)
     policy.update(policy.pull(), 0.7)
     return policy.state_dict() | changes if isinstance(changes, dict) else changes
@@ -155,7 +155,7 @@ def test_damaged_states(changes: Any, sentence: str) -> None:
         (
             {"policy": {"algorithm": "ucb", "settings": {"alpha": -1}}},
             InvalidPolicy,
-            "UCB needs a positive finite alpha, not -1; give for example alpha=1.0.",
+            "UCB needs a positive finite alpha, not -1; give for example alpha=3.0.",
         ),
     ],
 )

@@ -73,7 +73,7 @@ class TestLoadStructure:
     def test_refuses(self, tmp_path: Path) -> None:
         with pytest.raises(FileError, match="neither a file nor an embedded name; did you mean"):
             load_structure("tree-arms")
-        with pytest.raises(InvalidInput, match=r"options \(points\) go with an embedded name"):
+        with pytest.raises(InvalidInput, match=r"options \(points\) need an embedded name"):
             load_structure(tmp_path / "x", points=3)
 
     @pytest.mark.parametrize("name", problem_names())
@@ -344,12 +344,12 @@ class TestProblem:
             self.problem(environment=Gaussian(other))
         with pytest.raises(InvalidParameter, match="θ = z is not in Θ"):
             self.problem(thetas=["x", "z"])
-        with pytest.raises(InvalidInput, match="'three-arms' is no structure; give one"):
+        with pytest.raises(InvalidInput, match="'three-arms' is not a structure; give one"):
             self.problem(structure="three-arms")
         for environment in (None, "p", Gaussian):
-            with pytest.raises(InvalidInput, match="is no environment; give for example"):
+            with pytest.raises(InvalidInput, match="is not an environment; give for example"):
                 self.problem(environment=environment)
-        with pytest.raises(InvalidInput, match="name = 5 is no text; give a short text"):
+        with pytest.raises(InvalidInput, match="name = 5 is not text; give a short name"):
             self.problem(name=5)
         for horizon in (0, -1, 2.5, True, None):
             with pytest.raises(InvalidInput, match="is not a number of rounds"):
@@ -359,7 +359,7 @@ class TestProblem:
 @pytest.mark.parametrize("thetas", [0.5, "0.5", None])
 def test_a_problem_needs_a_list_of_theta(thetas: Any) -> None:
     structure = load_structure("three-arms")
-    with pytest.raises(InvalidInput, match=r"thetas = .* is no list; give a tuple of θ"):
+    with pytest.raises(InvalidInput, match=r"thetas = .* is not a list; give a tuple such as"):
         Problem("x", structure, Gaussian(structure), thetas, 10, "d", "t")
 
 

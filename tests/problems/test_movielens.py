@@ -176,7 +176,7 @@ def test_seeds(problem: Problem) -> None:
     assert load_problem("movielens", split_seed=0) == problem
     assert load_problem("movielens", split_seed=1).structure != problem.structure
     for seed in (-1, 1.5, "0", True, None):
-        with pytest.raises(InvalidInput, match="is not a whole number from 0 on"):
+        with pytest.raises(InvalidInput, match="is not a whole number from 0"):
             load_problem("movielens", split_seed=seed)
 
 

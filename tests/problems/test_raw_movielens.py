@@ -1,4 +1,4 @@
-"""Raw files become counts; whatever is wrong with them is told with file and line."""
+"""Raw files become counts; errors in them are reported with file and line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import structuredbandits as sb
-from structuredbandits.cli.app import run
+from structuredbandits.cli.main import run
 from structuredbandits.problems.raw_movielens import count_ratings, write_counts
 
 GENRES = ("Action", "Comedy", "Drama")
@@ -59,7 +59,7 @@ def test_the_counts_make_a_problem(tmp_path: Path) -> None:
 
 
 def test_the_embedded_counts_have_the_same_form(tmp_path: Path) -> None:
-    from structuredbandits.problems.movielens import _embedded
+    from structuredbandits.problems._movielens import _embedded
 
     path = tmp_path / "counts.csv"
     write_counts(count_ratings(write_raw(tmp_path / "raw")), path)

@@ -21,8 +21,10 @@ from sqlalchemy.engine import make_url
 
 import structuredbandits as sb
 from structuredbandits.service.api import create_app
-from structuredbandits.service.choosing import Chooser
+from structuredbandits.service.connections import Connections
+from structuredbandits.service.decisions.chooser import Chooser
 from structuredbandits.service.runtime import Service
+from structuredbandits.service.server import server_config
 from structuredbandits.service.settings import ServiceSettings
 
 _numbers = itertools.count()
@@ -88,9 +90,10 @@ def locked_by_another(path: str) -> Iterator[None]:
 class Api:
     """A service on a socket in a thread, and a client of it."""
 
-    def __init__(self, client: httpx.Client, service: Service) -> None:
+    def __init__(self, client: httpx.Client, service: Service, connections: Connections) -> None:
         self.client = client
         self.service = service
+        self.connections = connections
 
     def create(self, name: str = "shop", policy: str = "ts-c", **settings: Any) -> dict[str, Any]:
         body = {
@@ -128,15 +131,14 @@ class Api:
 
 def settings_for(url: str, **changes: Any) -> ServiceSettings:
     usual: dict[str, Any] = {"insecure": True, "sweep_seconds": 3600.0, "request_seconds": 30.0}
+    usual["retention_share"] = 1.0
     return ServiceSettings(database=url, **(usual | changes))
 
 
 def running(settings: ServiceSettings) -> Iterator[Api]:
     """Serve on a free port until the test is done."""
     service = Service(settings)
-    config = uvicorn.Config(
-        create_app(settings, service), port=0, log_config=None, server_header=False
-    )
+    config, connections = server_config(create_app(settings, service), settings, "127.0.0.1", 0)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -145,7 +147,7 @@ def running(settings: ServiceSettings) -> Iterator[Api]:
         time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600.0) as client:
-        yield Api(client, service)
+        yield Api(client, service, connections)
     server.should_exit = True
     thread.join()
 

@@ -14,8 +14,8 @@ from sqlalchemy import text
 
 from structuredbandits.errors import DamagedFile
 from structuredbandits.service.backup import back_up, restore
-from structuredbandits.service.departures import depart, erase_some
 from structuredbandits.service.storage import open_database
+from structuredbandits.service.subjects.deletion import delete_some_rows, mark_deleted
 from tests.service.conftest import Api, new_postgresql_database, running, settings_for
 from tests.service.test_log import lines
 
@@ -88,8 +88,8 @@ def test_what_was_deleted_before_the_backup_keeps_its_numbers(
     seen, cursor = lines(api)
     audited = last_line_of_the_audit(api)
     with api.service.database.write() as connection:  # without a new line that hides the number
-        depart(connection, [int(bea["id"].split("-")[0], 16)])
-        assert not erase_some(connection)
+        mark_deleted(connection, [int(bea["id"].split("-")[0], 16)])
+        assert not delete_some_rows(connection)
     back_up(api.service.database, tmp_path / "all.backup")
     with restored(tmp_path / "all.backup") as after:
         carl = after.decide("carl")

@@ -56,7 +56,7 @@ def test_a_deleted_subject_leaves_no_row_and_no_word(api: Api, way: str) -> None
         with api.service.database.write() as connection:
             old = update(tables.subjects).where(tables.subjects.c.name == NAME).values(created=0)
             connection.execute(old)
-        asyncio.run(api.service.upkeep.round())
+        asyncio.run(api.service.scheduler.round())
     after = everything(api)
     for word in (NAME, NAME.replace(" ", "-"), "complained"):
         assert str(after).count(word) == str(before).count(word), word

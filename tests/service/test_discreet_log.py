@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from structuredbandits.service.server import JsonLines
+from structuredbandits.service.server import JsonFormatter
 from tests.service.conftest import Api, new_postgresql_database, running, settings_for
 
 SECRETS = ("private-subject", "private-key", "4711.25")
@@ -24,7 +24,7 @@ def log() -> Iterator[io.StringIO]:
     """Everything that is logged, as a service writes it."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
     logging.getLogger().addHandler(handler)
     yield stream
     logging.getLogger().removeHandler(handler)

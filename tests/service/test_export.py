@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 
 import structuredbandits as sb
-from structuredbandits.cli.app import run as run_command
+from structuredbandits.cli.main import run as run_command
 from tests.service.conftest import Api, new_postgresql_database, running, settings_for
 from tests.service.test_log import lines, play
 from tests.service_guarantees.servers import wait_until

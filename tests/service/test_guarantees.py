@@ -15,13 +15,14 @@ import pytest
 from scipy import stats
 from sqlalchemy import select, text
 
-from structuredbandits.service import experiments as use
-from structuredbandits.service.experiments import ExperimentSettings
-from structuredbandits.service.orders import Decide, Expire, Reward, decision_id
+from structuredbandits.service.decisions.commands import AddReward, Decide, Expire
+from structuredbandits.service.decisions.explanation import decision_id
+from structuredbandits.service.experiments import stored_experiment as use
+from structuredbandits.service.experiments.experiment_settings import ExperimentSettings
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.storage import tables
 from structuredbandits.service.storage.tables import PENDING
-from structuredbandits.service.subject_state import LoggedDecision, replay
+from structuredbandits.service.subjects.subject_state import LoggedDecision, replay
 from structuredbandits.structure import Structure
 from tests.service.conftest import Api, running, settings_for
 
@@ -83,7 +84,7 @@ def test_the_same_key_64_times_at_once_leaves_one_row(api: Api) -> None:
 
 def test_one_key_for_two_subjects_in_one_transaction_decides_once(service: Service) -> None:
     create(service)
-    first, second = service.desk.commit(
+    first, second = service.executor.commit(
         [Decide("shop", "ana", None, "k"), Decide("shop", "bea", None, "k")]
     )
     assert first[0] is True
@@ -118,7 +119,7 @@ def test_arms_are_drawn_from_exactly_the_logged_probabilities(sqlite_url: str, p
     rng = np.random.default_rng(3)
     expected, drawn = np.zeros((20, 2)), np.zeros((20, 2))
     for turn in range(100):
-        results = service.desk.commit([Decide("shop", f"s{number}") for number in range(1000)])
+        results = service.executor.commit([Decide("shop", f"s{number}") for number in range(1000)])
         shares = np.array([list(answer["probabilities"].values()) for _, answer in results])
         arms = np.array(["abc".index(answer["arm"]) for _, answer in results])
         groups = np.minimum((20 * shares).astype(int), 19)
@@ -128,9 +129,9 @@ def test_arms_are_drawn_from_exactly_the_logged_probabilities(sqlite_url: str, p
             np.add.at(values, (groups, 1), 1.0 - seen)
         if turn < 8:
             rewards = rng.normal(np.array([1.0, 0.5, 0.2])[arms], 0.5)
-            service.desk.commit(
+            service.executor.commit(
                 [
-                    Reward(answer["id"], float(reward))
+                    AddReward(answer["id"], float(reward))
                     for (_, answer), reward in zip(results, rewards, strict=True)
                 ]
             )
@@ -145,10 +146,10 @@ def test_arms_are_drawn_from_exactly_the_logged_probabilities(sqlite_url: str, p
 
 def test_probabilities_are_repeatable_and_secret(service: Service) -> None:
     create(service, "ts-c")
-    (one,) = service.desk.commit([Decide("shop", "ana")])
+    (one,) = service.executor.commit([Decide("shop", "ana")])
     with service.database.read() as connection:
         experiment = use.require_experiment(connection, "shop")
-    from structuredbandits.service.choosing import chance, draw
+    from structuredbandits.service.decisions.chooser import chance, draw
 
     shares = np.array(list(one[1]["probabilities"].values()))
     assert "abc"[draw(shares, chance(experiment.seed, "ana", 1))] == one[1]["arm"]
@@ -161,13 +162,15 @@ def test_state_equals_replay_after_rewards_in_any_order(service: Service) -> Non
     waiting: list[str] = []
     for turn in range(60):
         names = [f"s{number}" for number in rng.integers(8, size=rng.integers(1, 9))]
-        orders: list[Any] = [
+        commands: list[Any] = [
             Decide("shop", name, None, f"{turn}-{k}") for k, name in enumerate(names)
         ]
         rng.shuffle(waiting)
         sent, waiting = waiting[: len(waiting) // 2], waiting[len(waiting) // 2 :]
-        orders += [Reward(one, float(rng.normal() * 10.0 ** rng.integers(-6, 6))) for one in sent]
-        results = service.desk.commit(orders)
+        commands += [
+            AddReward(one, float(rng.normal() * 10.0 ** rng.integers(-6, 6))) for one in sent
+        ]
+        results = service.executor.commit(commands)
         waiting += [content["id"] for _, content in results[: len(names)]]
     pairs = states_and_replays(service)
     assert len(pairs) == 8
@@ -209,7 +212,7 @@ def age(service: Service, seconds: float) -> None:
 def upkeep(api: Api) -> int:
     import asyncio
 
-    return asyncio.run(api.service.upkeep.round())
+    return asyncio.run(api.service.scheduler.round())
 
 
 def test_the_default_reward_counts_when_the_deadline_passes(api: Api) -> None:
@@ -246,10 +249,10 @@ def test_the_default_reward_counts_when_the_deadline_passes(api: Api) -> None:
 
 def test_without_a_default_a_passed_deadline_counts_nothing(service: Service) -> None:
     create(service, reward_deadline_seconds=60.0)
-    (one,) = service.desk.commit([Decide("shop", "ana")])
+    (one,) = service.executor.commit([Decide("shop", "ana")])
     age(service, 120.0)
-    service.desk.commit([Expire(1, 1)])
-    (answer,) = service.desk.commit([Reward(one[1]["id"], 3.0)])
+    service.executor.commit([Expire(1, 1)])
+    (answer,) = service.executor.commit([AddReward(one[1]["id"], 3.0)])
     assert answer["status"] == "late"
     ((state, again),) = states_and_replays(service)
     assert state == again
@@ -292,7 +295,7 @@ def test_32_clients_on_sqlite_are_never_told_that_it_is_locked(sqlite_url: str) 
 def test_a_decision_that_nobody_waits_for_is_not_stored(service: Service) -> None:
     create(service)
     given_up = iter([{1}, set()])
-    first, second, third = service.desk.commit(
+    first, second, third = service.executor.commit(
         [Decide("shop", name) for name in ("ana", "bea", "cleo")], lambda _places: next(given_up)
     )
     assert first[1]["subject"] == "ana"
@@ -305,17 +308,17 @@ def test_a_decision_that_nobody_waits_for_is_not_stored(service: Service) -> Non
 
 def test_a_remembered_subject_that_another_replica_deleted_is_made_anew(service: Service) -> None:
     create(service)
-    service.desk.commit([Decide("shop", "ana")])
+    service.executor.commit([Decide("shop", "ana")])
     with service.database.write() as connection:
         connection.execute(text("DELETE FROM decisions"))
         connection.execute(text("DELETE FROM subjects"))
-    (again,) = service.desk.commit([Decide("shop", "ana")])
+    (again,) = service.executor.commit([Decide("shop", "ana")])
     assert again[1]["round"] == 1
 
 
 def test_a_refused_first_decision_makes_nobody(service: Service) -> None:
     create(service)
-    wrong, right = service.desk.commit(
+    wrong, right = service.executor.commit(
         [Decide("shop", "ana", ("x",)), Decide("shop", "bea", ("a",))]
     )
     assert "'x'" in str(wrong)

@@ -8,7 +8,7 @@ from alembic import command
 from sqlalchemy import Connection, MetaData, Table, insert, inspect, select, text
 from sqlalchemy.engine import make_url
 
-from structuredbandits.service.checkup import check_up
+from structuredbandits.service.doctor import run_checks
 from structuredbandits.service.storage import open_database, schema_version
 from structuredbandits.service.storage.database import Database
 from structuredbandits.service.storage.migrate import _alone, _config, newest_version
@@ -69,7 +69,7 @@ def _go_on_numbering(connection: Connection) -> None:
 
 
 def told(api: Api) -> dict[str, Any]:
-    """What a reader is told of the experiment and its subjects."""
+    """The experiment and its subjects as the API reports them."""
     summary = api.client.get("/v1/experiments/shop/summary").json()
     subjects = api.client.get("/v1/experiments/shop/subjects").json()["subjects"]
     names = [one["subject"] for one in subjects]
@@ -98,7 +98,7 @@ def test_a_used_database_of_the_oldest_tables_goes_on(api: Api, database_url: st
         with moved.service.database.read() as connection:
             assert schema_version(connection) == newest_version()
         assert told(moved) == before
-        findings = {one.what: one for one in check_up(moved.service.database)}
+        findings = {one.what: one for one in run_checks(moved.service.database)}
         assert all(one.good for one in findings.values()), findings
         again = moved.client.post(
             "/v1/experiments/shop/decisions", json={"subject": "ana"}, headers=KEYED

@@ -1,4 +1,4 @@
-"""Decisions of the prior, while the database is away: by the same rules as all others."""
+"""Decisions of the prior, while the database is unavailable: by the same rules as all others."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from structuredbandits.service.orders import Decide
+from structuredbandits.service.decisions.commands import Decide
 from structuredbandits.service.storage import tables
 from tests.service.conftest import Api
 from tests.service.test_experiments import code
@@ -27,7 +27,7 @@ def test_a_key_that_was_used_makes_nobody(api: Api) -> None:
     reused = api.client.post(path, json={"subject": "stranger"}, headers=headers)
     assert code(reused) == (409, "key_reused")
     # Also if both come at once, in one transaction.
-    first, second, third = api.service.desk.commit(
+    first, second, third = api.service.executor.commit(
         [
             Decide("shop", "bea", None, "order-2"),
             Decide("shop", "nobody", None, "order-2"),
@@ -71,7 +71,7 @@ def test_what_was_sent_before_a_correction_may_be_sent_again(api: Api) -> None:
     assert api.client.get("/v1/experiments/shop/subjects/ana").json()["received"] == 3
 
 
-def test_measures_count_what_was_stored(lite: Api) -> None:
+def test_metrics_count_what_was_stored(lite: Api) -> None:
     lite.create("beta", "ts-beta")
     path = "/v1/experiments/beta/decisions"
     batch = [
@@ -92,8 +92,9 @@ def test_measures_count_what_was_stored(lite: Api) -> None:
     assert lite.count("decisions") == 2
     text = lite.client.get("/metrics").text
     lines = {line for line in text.splitlines() if "_total" in line and "requests" not in line}
-    counts = {line for line in lines if not line.startswith("#")}
+    counts = {line for line in lines if not line.startswith(("#", "process_"))}
     assert counts == {
+        "structuredbandits_transactions_failed_total 0.0",
         'structuredbandits_decisions_total{experiment="beta",kind="stored"} 2.0',
         'structuredbandits_rewards_total{status="counted"} 2.0',
     }

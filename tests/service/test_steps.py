@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from structuredbandits.service import sitting as desk
-from structuredbandits.service.orders import Decide, Reward
+from structuredbandits.service.decisions import transaction
+from structuredbandits.service.decisions.commands import AddReward, Decide
 from tests.service.conftest import Api
 
 HOUR = 3_600_000_000
@@ -58,20 +58,20 @@ def test_a_decision_before_a_reward_of_the_same_transaction_does_not_know_it(api
     api.create()
     decision = api.decide()
     for _ in range(3):
-        orders = [Decide("shop", "ana"), Reward(decision["id"], 30.0)]
-        ((_, decision), _told) = api.service.desk.commit(orders)
+        commands = [Decide("shop", "ana"), AddReward(decision["id"], 30.0)]
+        ((_, decision), _told) = api.service.executor.commit(commands)
     assert shown(api) == stored(api)
     assert stored(api)[:2] == [601, 601]
 
 
 def test_clocks_of_replicas_do_not_order_the_log(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     api.create()
-    right = desk.now
+    right = transaction.now
     for behind in (-HOUR, HOUR, 0, -2 * HOUR):
         decision = api.decide()
-        monkeypatch.setattr(desk, "now", lambda behind=behind: right() + behind)
+        monkeypatch.setattr(transaction, "now", lambda behind=behind: right() + behind)
         api.reward(decision, 50.0)
-        monkeypatch.setattr(desk, "now", right)
+        monkeypatch.setattr(transaction, "now", right)
     api.decide()
     assert shown(api) == stored(api)
     assert stored(api) == [601, 0, 0, 0, 0]

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from sqlalchemy import select, text
 
-from structuredbandits.service import tallies
-from structuredbandits.service.answers import STATES
 from structuredbandits.service.api import events
-from structuredbandits.service.refusals import Refusal
+from structuredbandits.service.decisions.explanation import STATES
+from structuredbandits.service.errors import RequestError
+from structuredbandits.service.reporting import aggregates
+from structuredbandits.service.reporting.aggregates import AggregateCache
+from structuredbandits.service.reporting.summary import summarise
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.storage import tables
-from structuredbandits.service.summary import summarise
-from structuredbandits.service.tallies import Tallies
 from tests.service.conftest import Api, running, settings_for
 from tests.service_guarantees.servers import wait_until
 
@@ -29,10 +29,10 @@ ARMS = ("1", "2", "3")
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few rows, so that there are many; none is counted again just in case."""
-    monkeypatch.setattr(tallies, "_DECISIONS_A_BLOCK", 7)
-    monkeypatch.setattr(tallies, "_SUBJECTS_A_BLOCK", 3)
-    monkeypatch.setattr(tallies, "_MOST_CELLS", 8)
-    monkeypatch.setattr(tallies, "_TRUSTED", 3_600 * 1_000_000)
+    monkeypatch.setattr(aggregates, "_DECISIONS_PER_BLOCK", 7)
+    monkeypatch.setattr(aggregates, "_SUBJECTS_PER_BLOCK", 3)
+    monkeypatch.setattr(aggregates, "_MOST_BINS", 8)
+    monkeypatch.setattr(aggregates, "_TRUSTED", 3_600 * 1_000_000)
     monkeypatch.setattr(events, "_COUNTING_SECONDS", 60.0)  # a busy machine must not matter
 
 
@@ -125,10 +125,13 @@ def test_the_sums_are_those_of_a_recount_after_every_kind_of_change(api: Api) ->
         if turn % 3 == 0:
             agree(api)
     agree(api)
-    assert len(api.service.tallies.of(api.service.catalogue.known("shop"))._decisions.blocks) > 3
+    assert (
+        len(api.service.aggregates.of(api.service.experiment_cache.known("shop"))._decisions.blocks)
+        > 3
+    )
     # A process that remembers nothing says the same.
     before = told(api)
-    api.service.tallies = Tallies()
+    api.service.aggregates = AggregateCache()
     after = told(api)
     for name in ("decisions", "rewards", "pending", "subjects", "mean_reward"):
         assert after[name] == pytest.approx(before[name])
@@ -142,16 +145,19 @@ def test_deadlines_and_retention_are_noticed(api: Api) -> None:
     time.sleep(0.1)
     for decision in decisions[:5]:
         assert api.reward(decision, 1.0).json()["status"] == "late"
-    asyncio.run(api.service.upkeep.round())
+    asyncio.run(api.service.scheduler.round())
     agree(api)
     assert told(api)["expired"] == 40
     with api.service.database.write() as connection:
         connection.execute(text("UPDATE subjects SET created = created - 90000000000 * 2"))
         connection.execute(text("UPDATE subjects SET created = 1 WHERE name LIKE '%1'"))
-    assert asyncio.run(api.service.upkeep.round()) == 12
+    assert asyncio.run(api.service.scheduler.round()) == 12
     agree(api)
     assert told(api)["decisions"] == 0
-    assert len(api.service.tallies.of(api.service.catalogue.known("shop"))._decisions.blocks) == 1
+    assert (
+        len(api.service.aggregates.of(api.service.experiment_cache.known("shop"))._decisions.blocks)
+        == 1
+    )
 
 
 def test_what_nothing_tells_of_is_found_by_counting_again(
@@ -164,7 +170,7 @@ def test_what_nothing_tells_of_is_found_by_counting_again(
     with api.service.database.write() as connection:  # as a clock that is an hour behind would
         connection.execute(text("UPDATE decisions SET state = 3 WHERE round = 1"))
     assert told(api)["expired"] < 4
-    monkeypatch.setattr(tallies, "_TRUSTED", 0)
+    monkeypatch.setattr(aggregates, "_TRUSTED", 0)
     for _ in range(10):  # a busy machine may not count all of it in one look
         told(api)
     agree(api)
@@ -177,9 +183,11 @@ def test_counting_ends_in_time_and_goes_on_at_the_next_look(api: Api) -> None:
         api.decide(f"visitor {number % 9}")
     counted = []
     with api.service.database.read() as connection:
-        remembered = Tallies()
+        remembered = AggregateCache()
         for _ in range(20):
-            found = summarise(connection, api.service.catalogue, remembered, "shop", 5, seconds=0.0)
+            found = summarise(
+                connection, api.service.experiment_cache, remembered, "shop", 5, seconds=0.0
+            )
             counted.append(found["decisions"])
             if found["complete"]:
                 break
@@ -196,7 +204,7 @@ def test_a_read_that_takes_too_long_gives_its_reader_back(sqlite_url: str) -> No
     )
 
     async def ask(service: Service) -> None:
-        with pytest.raises(Refusal, match="the database did not do it"):
+        with pytest.raises(RequestError, match="the database did not complete the request"):
             await service.read(lambda connection: connection.execute(endless).all())
 
     for api in running(settings_for(sqlite_url, request_seconds=0.2, readers=2)):
@@ -206,3 +214,15 @@ def test_a_read_that_takes_too_long_gives_its_reader_back(sqlite_url: str) -> No
         wait_until(lambda reading=reading: not reading, what="the end of the reads")
         object.__setattr__(api.service.settings, "request_seconds", 30.0)
         assert api.client.get("/v1/experiments").json() == {"experiments": []}
+
+
+def test_more_than_a_block_at_the_first_moment_is_counted_once(api: Api) -> None:
+    api.create()
+    batch = [{"subject": f"visitor {number}"} for number in range(20)]
+    answer = api.client.post("/v1/experiments/shop/decisions/batch", json={"decisions": batch})
+    assert answer.status_code == 200
+    with api.service.database.write() as connection:  # as an import of an old log would store them
+        for table in ("decisions", "subjects"):
+            connection.execute(text(f"UPDATE {table} SET created = 1000000"))
+    summary = api.client.get("/v1/experiments/shop/summary").json()
+    assert (summary["complete"], summary["decisions"], summary["subjects"]) == (True, 20, 20)

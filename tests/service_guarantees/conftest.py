@@ -53,7 +53,7 @@ def database(request: pytest.FixtureRequest, new_database: Callable[[str], str])
 def create(server: Server, **settings: object) -> Experiment:
     """The experiment that the tests use: 18 films, 106 segments of users.
 
-    Where the service is told to give up soon, a busy machine may be too slow even for this.
+    With a short time limit of the service, a busy machine may be too slow even for this.
     """
     with Client(server.url, retries=Retries(attempts=1), timeout_seconds=120) as client:
         end = time.monotonic() + 120

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -21,9 +22,11 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def serve(arguments: list[str], log: str) -> None:
-    """Become the server; never returns."""
+def serve(arguments: list[str], log: str, files: int | None) -> None:
+    """Become the server, which may open this many files; never returns."""
     os.setsid()
+    if files is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -51,7 +54,7 @@ def prepare() -> None:
         importlib.import_module(module)
     from structuredbandits.problems import load_structure
     from structuredbandits.service import server
-    from structuredbandits.service.choosing import Chooser
+    from structuredbandits.service.decisions.chooser import Chooser
     from structuredbandits.service.storage import migrate
     from structuredbandits.service.storage.database import database_url
 
@@ -72,7 +75,7 @@ def run() -> None:
         wanted = json.loads(line)
         number = os.fork()
         if number == 0:
-            serve(wanted["arguments"], wanted["log"])
+            serve(wanted["arguments"], wanted["log"], wanted["files"])
         say(str(number))
 
 

@@ -38,7 +38,7 @@ class Acknowledged:
 
 
 class Worker(threading.Thread):
-    """Decides and rewards for subjects of its own until it is told to stop.
+    """Decides and rewards for its own subjects until it is stopped.
 
     It leaves every fifth decision without a reward, and it finishes what it has begun.
     """
@@ -56,7 +56,7 @@ class Worker(threading.Thread):
         self.acknowledged = Acknowledged()
         self.failure: BaseException | None = None
         self.stopping = threading.Event()
-        self.refusals = 0
+        self.rejections = 0
         self._clients = [Client(url, key, retries=ONCE, timeout_seconds=60.0) for url in urls]
         self._experiment = experiment
         self._number = number
@@ -96,7 +96,7 @@ class Worker(threading.Thread):
                 made: Decision = getattr(client, name)(*args, **options)
                 return made
             except (Unreachable, Unavailable, Overloaded):
-                self.refusals += 1
+                self.rejections += 1
                 self._turn += 1
                 self.stopping.wait(0.01)
 

@@ -122,11 +122,24 @@ class Launcher:
         assert line, "the launcher ended"
         return line
 
-    def start(self, *arguments: str, port: int | None = None, wait: bool = True) -> Server:
-        """A new server with these arguments of `structuredbandits serve`."""
+    def start(
+        self,
+        *arguments: str,
+        port: int | None = None,
+        wait: bool = True,
+        files: int | None = None,
+    ) -> Server:
+        """A new server with these arguments of `structuredbandits serve`.
+
+        Parameters
+        ----------
+        files
+            What `ulimit -n` sets.
+        """
         port = port or free_port()
         log = self._folder / f"server-{port}.log"
-        wanted = {"arguments": [*arguments, "--port", str(port)], "log": str(log)}
+        given = [*arguments, "--port", str(port)]
+        wanted = {"arguments": given, "log": str(log), "files": files}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(wanted) + "\n")
         self._process.stdin.flush()

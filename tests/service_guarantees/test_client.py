@@ -14,7 +14,7 @@ import pytest
 import structuredbandits as sb
 from structuredbandits import errors
 from structuredbandits.client import AsyncClient, Client, Decision, Reward
-from structuredbandits.service.keys import create_key
+from structuredbandits.service.security.api_keys import create_key
 from structuredbandits.service.storage.database import open_database
 from tests.service_guarantees.servers import Launcher, Server
 

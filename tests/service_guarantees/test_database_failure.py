@@ -1,7 +1,7 @@
 """The database is locked, frozen or gone: bounded answers, honest probes, and recovery.
 
 Every answer must come within `BOUND` seconds: far more than the service allows itself here, so that
-a busy machine does not matter, and far less than a frozen database would take, which is for ever.
+a busy machine does not matter, and far less than a frozen database, which never answers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.service_guarantees.conftest import EXPERIMENT, create
 from tests.service_guarantees.postgres import Postgres
 from tests.service_guarantees.servers import Launcher, Server, wait_until
 
-#: What the service is told; the default is longer only so that a busy database is not given up.
+#: The setting of the service; the default is longer so that a busy database is not abandoned.
 PATIENCE = ("--request-seconds", "1")
 BOUND = 60.0
 #: PostgreSQL takes a while to start on a busy machine.

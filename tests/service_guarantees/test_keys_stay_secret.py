@@ -9,7 +9,7 @@ import pytest
 
 from structuredbandits.client import Client, Retries
 from structuredbandits.errors import NotAllowed
-from structuredbandits.service.keys import create_key
+from structuredbandits.service.security.api_keys import create_key
 from structuredbandits.service.storage.database import open_database
 from tests.service_guarantees.conftest import EXPERIMENT
 from tests.service_guarantees.servers import Launcher, Server

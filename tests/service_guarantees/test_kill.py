@@ -2,7 +2,7 @@
 
 50 kills over SQLite and 50 over PostgreSQL, at moments drawn from a seeded generator. The server is
 started again on the same port each time, and the clients go on with the keys that were not
-answered. What they were told is then compared with the database, row by row.
+answered. The responses are then compared with the database, row by row.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 
-from tests.service_guarantees.audit import check_nothing_lost, check_state_is_replay
+from tests.service_guarantees.check_database import check_nothing_lost, check_state_is_replay
 from tests.service_guarantees.conftest import EXPERIMENT, create
 from tests.service_guarantees.load import Load
 from tests.service_guarantees.servers import Launcher, free_port, wait_until
@@ -39,7 +39,7 @@ def test_kill_at_random_moments_loses_and_doubles_nothing(launch: Launcher, data
     done = load.finish()
 
     # It was under load: each kill interrupted somebody.
-    assert sum(worker.refusals for worker in load.workers) >= KILLS
+    assert sum(worker.rejections for worker in load.workers) >= KILLS
     check_nothing_lost(database, done, arms)
     states = check_state_is_replay(database, len(arms))
     assert sum(state.decided for state in states.values()) == len(done.decisions)

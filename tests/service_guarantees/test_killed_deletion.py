@@ -13,7 +13,7 @@ from structuredbandits.client import Client, Retries
 from structuredbandits.errors import NotFound, Unavailable
 from structuredbandits.service.storage.database import open_database
 from structuredbandits.service.storage.tables import decisions, departed
-from tests.service_guarantees.audit import check_state_is_replay, rows_of
+from tests.service_guarantees.check_database import check_state_is_replay, rows_of
 from tests.service_guarantees.conftest import EXPERIMENT
 from tests.service_guarantees.servers import Launcher, Server, wait_until
 

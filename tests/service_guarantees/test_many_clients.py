@@ -1,10 +1,10 @@
-"""32 clients on SQLite, each with connections of its own: nobody is told that it is locked."""
+"""32 clients on SQLite, each with its own connections: no client gets "database is locked"."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.service_guarantees.audit import check_nothing_lost, check_state_is_replay
+from tests.service_guarantees.check_database import check_nothing_lost, check_state_is_replay
 from tests.service_guarantees.conftest import EXPERIMENT, create
 from tests.service_guarantees.load import Load
 from tests.service_guarantees.servers import Launcher
@@ -20,7 +20,7 @@ def test_32_clients_on_sqlite_are_all_served(launch: Launcher, tmp_path: Path) -
     load = Load([server.url], None, EXPERIMENT, CLIENTS, STEPS)
     done = load.finish(stop=False)
     server.stop()
-    assert sum(worker.refusals for worker in load.workers) == 0
+    assert sum(worker.rejections for worker in load.workers) == 0
     assert "locked" not in server.text()
     assert len(done.decisions) == CLIENTS * STEPS
     check_nothing_lost(database, done, arms)

@@ -15,9 +15,9 @@ ROUNDS = 4
 
 
 async def one_connection(server: Server, number: int, rounds: int, seen: Counter[str]) -> None:
-    """Ask again and again on one connection, without ever waiting as told, until it was served.
+    """Repeat a request on one connection, ignoring Retry-After, until it is served.
 
-    How many are served in so many rounds depends on how fast the disk is.
+    The number of served requests depends on the speed of the disk.
     """
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:

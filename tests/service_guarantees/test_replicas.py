@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.service_guarantees.audit import check_nothing_lost, check_state_is_replay, copy_seed
+from tests.service_guarantees.check_database import (
+    check_nothing_lost,
+    check_state_is_replay,
+    copy_seed,
+)
 from tests.service_guarantees.conftest import EXPERIMENT, create
 from tests.service_guarantees.load import Load
 from tests.service_guarantees.servers import Launcher, wait_until
@@ -40,7 +44,7 @@ def test_three_replicas_of_which_one_dies_count_like_one(
         replica.stop()
 
     # Workers begin at different addresses, so some of them were cut off.
-    assert sum(worker.refusals for worker in load.workers) >= 1
+    assert sum(worker.rejections for worker in load.workers) >= 1
     assert len(alone.decisions) == len(together.decisions) == WORKERS * STEPS
     for database, done in ((one, alone), (three, together)):
         check_nothing_lost(database, done, arms)

@@ -16,12 +16,13 @@ from typing import Any
 import httpx
 
 from structuredbandits.problems import load_structure
-from structuredbandits.service.experiments import ExperimentSettings, create_experiment, prepare
-from structuredbandits.service.orders import Decide, Order, Reward
+from structuredbandits.service.decisions.commands import AddReward, Command, Decide
+from structuredbandits.service.experiments.experiment_settings import ExperimentSettings
+from structuredbandits.service.experiments.stored_experiment import create_experiment, prepare
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.settings import ServiceSettings
 from structuredbandits.service.storage.tables import decisions
-from tests.service_guarantees.audit import check_state_is_replay, rows_of
+from tests.service_guarantees.check_database import check_state_is_replay, rows_of
 from tests.service_guarantees.conftest import EXPERIMENT, create
 from tests.service_guarantees.load import Load
 from tests.service_guarantees.servers import Launcher
@@ -50,14 +51,14 @@ class Client(threading.Thread):
 
     def _step(self) -> None:
         chance = self._chance
-        orders: list[Order] = [
+        orders: list[Command] = [
             Decide("shop", f"s{chance.randrange(3)}") for _ in range(chance.randrange(1, 4))
         ]
         key = chance.randrange(60)
         orders.append(Decide("shop", f"s{key % 3}", None, f"key-{key}"))
-        orders += [Reward(decision, 1.5) for decision in self._waiting[:3]]
+        orders += [AddReward(decision, 1.5) for decision in self._waiting[:3]]
         self._waiting = self._waiting[3:]
-        for order, result in zip(orders, self._service.desk.commit(orders), strict=True):
+        for order, result in zip(orders, self._service.executor.commit(orders), strict=True):
             if isinstance(result, BaseException):
                 self.failures.append(result)
             elif isinstance(order, Decide):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 
 import httpx
 
 from structuredbandits.service.storage.tables import decisions
-from tests.service_guarantees.audit import check_state_is_replay, rows_of
+from tests.service_guarantees.check_database import check_state_is_replay, rows_of
 from tests.service_guarantees.conftest import EXPERIMENT, create
 from tests.service_guarantees.servers import Launcher, wait_until
 
@@ -60,4 +62,19 @@ def test_sigterm_under_load_loses_nothing_and_leaves_nothing_unanswered(
     check_state_is_replay(database, len(arms))
     lines = [json.loads(line) for line in server.text().splitlines()]
     assert lines[-1]["message"] == "ended"
-    assert {line["level"] for line in lines[1:]} == {"info"}
+    others = [line for line in lines if not line["message"].startswith("insecure")]
+    assert {line["level"] for line in others} == {"info"}
+
+
+def test_after_sigterm_it_is_not_ready_and_still_answers_for_a_while(
+    launch: Launcher, database: str
+) -> None:
+    server = launch.start("--db", database, "--insecure", "--drain-seconds", "3600")
+    create(server)
+    os.kill(server.pid, signal.SIGTERM)
+    wait_until(lambda: server.status("/readyz") == 503, what="readiness that ends")
+    path = f"{server.url}/v1/experiments/{EXPERIMENT}/decisions"
+    assert httpx.post(path, json={"subject": "late"}, timeout=60.0).status_code == 201
+    assert server.status("/livez") == 200
+    server.stop()  # the second signal ends it at once
+    assert json.loads(server.text().splitlines()[-1])["message"] == "ended"

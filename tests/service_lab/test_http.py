@@ -12,10 +12,10 @@ from fastapi import FastAPI
 
 import structuredbandits as sb
 from structuredbandits.plots import style
-from structuredbandits.service.api.answers import install
+from structuredbandits.service.api.responses import install
 from structuredbandits.service.lab import router as lab
-from structuredbandits.service.lab.models import MOST_ROUNDS
-from structuredbandits.service.lab.structures import OFFERED
+from structuredbandits.service.lab.lab_models import MOST_ROUNDS
+from structuredbandits.service.lab.lab_structures import OFFERED
 from structuredbandits.service.settings import ServiceSettings
 
 THREE = {"problem": "three-arms"}

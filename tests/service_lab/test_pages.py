@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,15 +12,16 @@ import pytest
 from fastapi import FastAPI
 
 from structuredbandits.plots import style
-from structuredbandits.service.web.pages import FOLDER, router, static_files
+from structuredbandits.service.web.pages import FOLDER, add_pages, content_tag
 
 PAGES = sorted(FOLDER.glob("*.html"))
+FILES = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file()}
 SCRIPTS = sorted(path for path in FOLDER.rglob("*.js") if "vendor" not in path.parts)
 
 
 def get(path: str, **options: Any) -> httpx.Response:
     app = FastAPI()
-    app.include_router(router)
+    add_pages(app)
 
     async def asked() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)
@@ -45,6 +47,26 @@ def test_a_browser_keeps_what_has_not_changed() -> None:
     again = get("/static/site.css", headers={"If-None-Match": first.headers["ETag"]})
     assert again.status_code == 304
     assert again.content == b""
+    assert first.headers["Cache-Control"] == again.headers["Cache-Control"] == "no-cache"
+    assert "default-src 'none'" in first.headers["Content-Security-Policy"]
+
+
+def test_the_tag_of_a_file_follows_its_content_and_not_its_time(tmp_path: Path) -> None:
+    file = tmp_path / "site.css"
+    file.write_text("a {}")
+    first = content_tag(str(file), 1)
+    assert content_tag(str(file), 2) == first
+    file.write_text("b {}")
+    assert content_tag(str(file), 3) != first
+
+
+def test_large_files_are_compressed_for_a_browser_that_can_read_them() -> None:
+    path = "/static/vendor/uplot/uPlot.esm.js"
+    plain = get(path, headers={"Accept-Encoding": "identity"})
+    small = get(path, headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in plain.headers
+    assert small.headers["Content-Encoding"] == "gzip"
+    assert small.content == plain.content
 
 
 @pytest.mark.parametrize("name", ["../pages.py", "..%2fpages.py", "/etc/passwd", "no.js"])
@@ -58,7 +80,7 @@ def test_no_other_file_can_be_reached(name: str) -> None:
 def test_a_page_uses_only_files_that_are_here(page: Any) -> None:
     text = page.read_text(encoding="utf-8")
     for name in re.findall(r'(?:src|href)="/static/([^"]+)"', text):
-        assert name in static_files()
+        assert name in FILES
     assert not re.search(r'(?:src|href)="(?:https?:)?//', text)
     assert "style=" not in text
     assert not re.search(r"<script(?![^>]*\bsrc=)", text)
@@ -69,7 +91,7 @@ def test_a_page_uses_only_files_that_are_here(page: Any) -> None:
 def test_a_script_imports_only_files_that_are_here_and_makes_no_markup(script: Any) -> None:
     text = script.read_text(encoding="utf-8")
     for name in re.findall(r'from "([^"]+)"', text):
-        assert name.removeprefix("/static/") in static_files()
+        assert name.removeprefix("/static/") in FILES
     assert "innerHTML" not in text
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
     assert "https://" not in text
@@ -77,11 +99,11 @@ def test_a_script_imports_only_files_that_are_here_and_makes_no_markup(script: A
 
 
 def test_the_chart_library_comes_with_its_licence() -> None:
-    assert "Permission is hereby granted" in static_files()["vendor/uplot/LICENSE"].content.decode()
+    assert "Permission is hereby granted" in (FOLDER / "vendor/uplot/LICENSE").read_text()
 
 
 def test_drawn_arms_have_the_colours_of_the_figures() -> None:
-    text = static_files()["lab/editor.js"].content.decode()
+    text = (FOLDER / "lab/editor.js").read_text()
     found = re.search(r"const COLOURS = \[(.*?)\];", text)
     assert found
     assert re.findall(r'"(#\w+)"', found[1]) == list(style.PALETTE)

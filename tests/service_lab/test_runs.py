@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import structuredbandits as sb
 from structuredbandits.errors import InvalidInput
-from structuredbandits.service.lab import runs
-from structuredbandits.service.lab.models import DrawnStructure, PolicyRun, RunAnswer
-from structuredbandits.service.lab.structures import problem_of, show
+from structuredbandits.service.lab import lab_runs as runs
+from structuredbandits.service.lab.lab_models import DrawnStructure, PolicyRun, RunAnswer
+from structuredbandits.service.lab.lab_structures import problem_of, show
 
 POLICIES = ["ucb", "ucb-s", "ucb-c", "ts-c"]
 

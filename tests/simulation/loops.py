@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from structuredbandits.simulation.streams import policy_sequence
-from structuredbandits.simulation.task import Outcome, Task
+from structuredbandits.simulation.seeds import policy_sequence
+from structuredbandits.simulation.task import Task, TaskResult
 
 
-def outcome(task: Task) -> tuple[Outcome, Outcome]:
+def outcome(task: Task) -> tuple[TaskResult, TaskResult]:
     """What the simulator finds, and what the policy itself does with the same random numbers."""
     horizon = task.checkpoints[-1]
     sequence = policy_sequence(task.seed, task.first_run, task.algorithm.label, task.theta)
@@ -23,8 +23,8 @@ def outcome(task: Task) -> tuple[Outcome, Outcome]:
         if t in task.checkpoints:
             # In the order of the simulator, so that the sums agree to the last digit.
             regret.append(sum(n * gap for n, gap in zip(policy.counts, gaps, strict=True)))
-            reward.append(task.structure.sign * sum(policy.block[1].tolist()))
-    return task.run(), Outcome(
+            reward.append(task.structure.sign * sum(policy.run.evidence.sums.tolist()))
+    return task.run(), TaskResult(
         np.array([regret]),
         np.array([reward]),
         np.array([policy.counts], dtype=np.int64),
@@ -32,6 +32,6 @@ def outcome(task: Task) -> tuple[Outcome, Outcome]:
     )
 
 
-def assert_equal(found: Outcome, expected: Outcome) -> None:
-    for name, ours, theirs in zip(Outcome._fields, found, expected, strict=True):
+def assert_equal(found: TaskResult, expected: TaskResult) -> None:
+    for name, ours, theirs in zip(TaskResult._fields, found, expected, strict=True):
         assert ours.tolist() == theirs.tolist(), name

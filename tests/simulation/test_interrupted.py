@@ -131,7 +131,7 @@ def test_a_killed_worker_is_one_sentence(start: object) -> None:
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
     assert out.splitlines() == [
-        "a worker ended abruptly, perhaps for lack of memory; simulate again with fewer n_jobs.",
+        "a worker ended abruptly, perhaps for lack of memory; retry with fewer n_jobs.",
         "True",
     ]
     wait_for_the_end(process.pid)

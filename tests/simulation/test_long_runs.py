@@ -1,7 +1,7 @@
 """Long simulated runs are the loop in Python, for policies that set Θ̂ to different uses.
 
 The simulator lets the set lag, skips looks at it and keeps tables of rounds; over thousands of
-rounds and in worlds of every kind the decisions have to be those of a policy that is told every
+rounds and in worlds of every kind the decisions have to be those of a policy that gets every
 reward. The worlds are drawn with fixed seeds.
 """
 

@@ -1,4 +1,4 @@
-"""A true θ between grid points: regret is measured there, and a grid too coarse for it is told."""
+"""A true θ between grid points: regret is measured there, and a too coarse grid gives a warning."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import structuredbandits as sb
-from structuredbandits.simulation import kernel, task
+from structuredbandits.simulation import _run_loop as run_loop
+from structuredbandits.simulation import task
 
 POLICIES = [
     "ucb",
@@ -41,7 +42,7 @@ def test_a_run_in_portions_is_the_run_in_one_piece(
 
 def test_ctrl_c_is_heard_between_two_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[int] = []
-    real = kernel.play.variant
+    real = run_loop.play.variant
 
     def interrupted(agent: Any) -> Any:
         compiled = real(agent)
@@ -54,7 +55,7 @@ def test_ctrl_c_is_heard_between_two_portions(monkeypatch: pytest.MonkeyPatch) -
 
         return play
 
-    monkeypatch.setattr(kernel.play, "variant", interrupted)
+    monkeypatch.setattr(run_loop.play, "variant", interrupted)
     monkeypatch.setattr(task, "_PORTION_SECONDS", 0.0)
     with pytest.raises(KeyboardInterrupt):
         sb.simulate("three-arms", "ucb-c", 0.5, horizon=1_000_000, runs=1, n_jobs=1)

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import structuredbandits as sb
-from structuredbandits.simulation.files import FORMAT
-from structuredbandits.structure.parameters import show_theta
+from structuredbandits.simulation._result_files import FORMAT
+from structuredbandits.structure import show_theta
 
 
 def results_of(thetas: tuple[Any, ...] = (0.5, 2.6), runs: int = 4, marks: int = 3) -> sb.Results:
-    """Made-up numbers, which no two cells share."""
+    """Made-up numbers, all different."""
     generator = np.random.default_rng(5)
     shape = (2, len(thetas), runs)
     return sb.Results(
@@ -49,16 +49,16 @@ def assert_same(first: sb.Results, second: sb.Results) -> None:
 
 
 class TestTables:
-    def test_a_row_has_the_numbers_of_its_cell(self) -> None:
+    def test_a_row_has_the_numbers_of_its_policy_and_theta(self) -> None:
         results = results_of()
         frame = results.to_frame()
         assert list(frame) == ["policy", "theta", "run", "round", "regret", "reward"]
         assert len(frame) == results.regret.size
         for i, policy in enumerate(results.policies):
             for j, theta in enumerate(results.thetas):
-                cell = frame[(frame["policy"] == policy) & (frame["theta"] == theta)]
+                selected = frame[(frame["policy"] == policy) & (frame["theta"] == theta)]
                 for run in range(results.runs):
-                    rows = cell[cell["run"] == run]
+                    rows = selected[selected["run"] == run]
                     assert rows["round"].tolist() == results.rounds.tolist()
                     assert rows["regret"].tolist() == results.regret[i, j, run].tolist()
                     assert rows["reward"].tolist() == results.reward[i, j, run].tolist()
@@ -170,21 +170,21 @@ class TestFiles:
 
     @pytest.mark.parametrize("name", ["all.json", "all", ".parquet", "all.parquet.gz"])
     def test_other_endings_are_refused(self, name: str, tmp_path: Path) -> None:
-        with pytest.raises(sb.InvalidInput, match=r"end its name in \.parquet or \.csv\."):
+        with pytest.raises(sb.InvalidInput, match=r"end it in \.parquet or \.csv\."):
             results_of().save(tmp_path / name)
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize("path", [None, 5, "", "a\0b.csv", "a\0b.parquet", b"all.csv"])
-    def test_what_is_no_name_of_a_file_is_refused(self, path: Any) -> None:
+    def test_an_invalid_file_name_is_refused(self, path: Any) -> None:
         with pytest.raises(sb.InvalidInput) as caught:
             results_of().save(path)
         assert str(caught.value) == (
-            f"{path!r} is no name of a file; give one that ends in .parquet or .csv."
+            f"{path!r} is not the name of a file; give one that ends in .parquet or .csv."
         )
         with pytest.raises(sb.InvalidInput) as caught:
             sb.load_results(path)
         assert str(caught.value) == (
-            f"{path!r} is no file; give the path of one that Results.save wrote."
+            f"{path!r} is not the path of a file; give one that Results.save wrote."
         )
 
     @pytest.mark.parametrize("name", ["all.parquet", "all.csv"])

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import structuredbandits as sb
 from structuredbandits.environments import Environment
-from structuredbandits.simulation import arguments, runner
+from structuredbandits.simulation import _simulate as simulate
+from structuredbandits.simulation import arguments
 
 POLICIES = ("ucb", "ts", "ucb-c", "ts-c", "ucb-s")
 THETAS = (0.5, 1.5, 2.6)
@@ -32,7 +33,7 @@ def whole() -> sb.Results:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut the work into pieces of two runs, as a long horizon would."""
-    monkeypatch.setattr(runner, "_CHUNK_ROUNDS", SETTINGS["horizon"])
+    monkeypatch.setattr(simulate, "_CHUNK_ROUNDS", SETTINGS["horizon"])
 
 
 @contextmanager
@@ -163,40 +164,52 @@ def refused() -> dict[str, tuple[dict[str, Any], str]]:
         "NaN runs": ({"runs": float("nan")}, "runs is nan; give a whole number"),
         "text runs": ({"runs": "100"}, "runs is '100'; give a whole number"),
         "too many runs": ({"runs": 10**13}, "GB of memory, more than this machine has; give fewer"),
-        "uncountable": ({"horizon": 10**30}, "horizon is 1e+30, too large to count; give at most"),
+        "uncountable": ({"horizon": 10**30}, "horizon is 1e+30, which is too large; give at most"),
         "no rounds": ({"horizon": 0}, "horizon is 0; give a whole number of at least 1"),
         "too many rounds": ({"horizon": 10**13}, "GB of memory, more than this machine has"),
-        "no horizon": ({"horizon": None}, "a bare structure has no horizon; give one"),
-        "seed": ({"seed": -1}, "the seed is -1; give a whole number from 0 on"),
-        "seed NaN": ({"seed": float("nan")}, "the seed is nan; give a whole number from 0 on"),
+        "no horizon": ({"horizon": None}, "a structure alone has no horizon; give one"),
+        "seed": ({"seed": -1}, "the seed is -1; give a whole number, 0 or more"),
+        "seed NaN": ({"seed": float("nan")}, "the seed is nan; give a whole number, 0 or more"),
         "progress": ({"progress": "loud"}, "progress is 'loud'; give 'auto', 'lines' or 'off'"),
         "checkpoints": ({"checkpoints": 0}, "checkpoints is 0; give a whole number of at least 1"),
-        "no checkpoints": ({"checkpoints": []}, "there is no checkpoint; give at least one"),
-        "late": ({"checkpoints": [21]}, "checkpoint 21 is no round; give whole numbers from 1 to"),
-        "NaN round": ({"checkpoints": [np.nan]}, "checkpoint nan is no round; give whole"),
+        "no checkpoints": (
+            {"checkpoints": []},
+            "the list of checkpoints is empty; give at least one",
+        ),
+        "late": (
+            {"checkpoints": [21]},
+            "checkpoint 21 is not a round; give whole numbers from 1 to",
+        ),
+        "NaN round": ({"checkpoints": [np.nan]}, "checkpoint nan is not a round; give whole"),
         "word": ({"checkpoints": "linear"}, "checkpoints is 'linear'; give a number, 'log' or"),
         "no θ": ({"theta": []}, "the list of θ is empty; give at least one"),
         "θ": ({"theta": 7}, "θ = 7 is not in Θ; the nearest is 1"),
-        "θ tuple": ({"theta": (0, 1)}, ", or a list of θ to try each of them."),
-        "θ range": ({"theta": range(2)}, ", or a list of θ to try each of them."),
-        "θ Series": ({"theta": pd.Series([0, 1])}, ", or a list of θ to try each of them."),
+        "θ tuple": ({"theta": (0, 1)}, ", or a list of θ to simulate each of them."),
+        "θ range": ({"theta": range(2)}, ", or a list of θ to simulate each of them."),
+        "θ Series": ({"theta": pd.Series([0, 1])}, ", or a list of θ to simulate each of them."),
         "θ NaN": ({"theta": float("nan")}, "θ = nan is not in Θ"),
-        "θ twice": ({"theta": [0, 1, 0]}, "θ = 0 is given twice; name each θ once"),
-        "θ None": ({"theta": None}, "a bare structure has no θ to try; give theta"),
+        "θ twice": ({"theta": [0, 1, 0]}, "θ = 0 is given twice; give each θ once"),
+        "θ None": ({"theta": None}, "a structure alone has no default θ; give theta"),
         "no policy": ({"policies": []}, "no policy was given; name at least one"),
         "unknown": ({"policies": "ucbb"}, "there is no policy 'ucbb'; did you mean ucb"),
-        "no name": ({"policies": [3]}, "3 is no policy; give a name such as 'ucb-c', or UCB()"),
-        "None": ({"policies": None}, "None is no policy; give a name such as 'ucb-c', or UCB()"),
-        "twice": ({"policies": ["ucb", "UCB"]}, "policy 'ucb' is given twice; name each policy"),
+        "no name": (
+            {"policies": [3]},
+            "3 is not a policy; give a name such as 'ucb-c', or",
+        ),
+        "None": (
+            {"policies": None},
+            "None is not a policy; give a name such as 'ucb-c'",
+        ),
+        "twice": ({"policies": ["ucb", "UCB"]}, "policy 'ucb' is given twice; give each policy"),
         "unit rewards": ({"policies": "ts-beta"}, "ts-beta needs rewards between 0 and 1"),
         "no errors": ({"policies": "hierarchical"}, "hierarchical needs the standard errors"),
-        "environment": ({"environment": 3}, "3 is no environment; give for example Bernoulli"),
-        "its class": ({"environment": sb.Bernoulli}, "Bernoulli'> is no environment; give for"),
+        "environment": ({"environment": 3}, "3 is not an environment; give for example Bernou"),
+        "its class": ({"environment": sb.Bernoulli}, "Bernoulli'> is not an environment; give for"),
         "other arms": (
             {"environment": sb.Gaussian(sb.load_structure("three-arms"))},
             "are not the structure's ('a', 'b', 'c'); give both the same names in the same order",
         ),
-        "problem": ({"problem": 3}, "3 is no problem; give a structure, a problem or the name"),
+        "problem": ({"problem": 3}, "3 is not a problem; give a structure, a problem or the name"),
         "name": ({"problem": "three-legs"}, "'three-legs'"),
     }
 

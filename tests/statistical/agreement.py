@@ -1,4 +1,4 @@
-"""When two samples, or a sample and a number, disagree too much to be chance.
+"""Statistical tests that two samples, or a sample and a number, agree.
 
 Every function states an error rate: the probability that a correct program fails at a new seed.
 """
@@ -33,8 +33,8 @@ def assert_same_mean(
 ) -> None:
     """Two independent samples have one mean (two-sided z test).
 
-    ``visible`` is the relative difference that the test must be able to see: a sample too small
-    or too wild to show it makes the test fail, too.
+    ``visible`` is the relative difference that the test must be able to detect: a sample that is
+    too small or too variable for it also fails the test.
     """
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     error = math.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size)
@@ -46,13 +46,13 @@ def assert_same_mean(
 
 
 def assert_different_mean(first: ArrayLike, second: ArrayLike, *, rate: float = RATE) -> None:
-    """What `assert_same_mean` would reject."""
+    """`assert_same_mean` would reject these samples."""
     z = z_of(first, second)
     assert abs(z) > bound_on_z(rate), f"the difference is not visible: z = {z:.1f}"
 
 
 def assert_smaller(first: ArrayLike, second: ArrayLike, *, rate: float = RATE) -> None:
-    """The mean of paired differences is below 0, and not by chance (one-sided z test)."""
+    """The mean of paired differences is significantly below 0 (one-sided z test)."""
     difference = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     error = difference.std(ddof=1) / math.sqrt(difference.size)
     z = float(difference.mean() / error)
@@ -60,22 +60,22 @@ def assert_smaller(first: ArrayLike, second: ArrayLike, *, rate: float = RATE) -
 
 
 def assert_share(hits: int, trials: int, share: float, *, rate: float = RATE) -> None:
-    """So many hits of so many trials are no surprise at a probability (two-sided, exact)."""
+    """The number of hits in the trials fits a probability (two-sided exact binomial test)."""
     p = float(stats.binomtest(hits, trials, share).pvalue)
     assert p > rate, f"{hits} of {trials} is {hits / trials:.4g}, not {share:.4g}: p = {p:.1e}"
 
 
 def share_exceeds(hits: int, trials: int, bound: float, *, rate: float = RATE) -> bool:
-    """Whether the probability of a hit is above a bound for certain (one-sided, exact)."""
+    """Whether the probability of a hit is significantly above a bound (one-sided, exact)."""
     return bool(stats.binomtest(hits, trials, bound, alternative="greater").pvalue <= rate)
 
 
 def assert_frequencies(
     counts: ArrayLike, shares: Sequence[float] | np.ndarray, *, rate: float = RATE
 ) -> None:
-    """Counts fit shares (chi-square); what has share 0 never happens.
+    """Counts fit shares (chi-square test); outcomes with share 0 must not occur.
 
-    Cells that expect fewer than 5 are joined, as the chi-square approximation asks.
+    Outcomes with an expected count below 5 are merged, as the approximation requires.
     """
     seen, p = np.asarray(counts, dtype=float), np.asarray(shares, dtype=float)
     expected = seen.sum() * p

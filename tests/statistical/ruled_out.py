@@ -1,7 +1,4 @@
-"""How often a run rules the truth out, for tests of how often it may.
-
-Knows runs of one policy against Gaussian luck; not what was proved about them.
-"""
+"""Count how often runs of a policy rule out the true θ, and the proved bound on it."""
 
 from __future__ import annotations
 
@@ -15,15 +12,15 @@ def times_ruled_out(
     structure: sb.Structure,
     truth: Mapping[str, float],
     place: int,
-    luck: Iterable[list[float]],
+    noise: Iterable[list[float]],
     moments: Iterable[int],
 ) -> list[int]:
     """In how many runs the θ at `place` is ruled out, after each of the numbers of rewards.
 
-    `truth` has the mean of every arm; `luck` one row of deviations from it for each run.
+    `truth` has the mean of every arm; `noise` one row of deviations from it for each run.
     """
     ruled_out = dict.fromkeys(moments, 0)
-    for run, deviations in enumerate(luck):
+    for run, deviations in enumerate(noise):
         policy = algorithm.start(structure, seed=run)
         for received, deviation in enumerate(deviations, start=1):
             arm = policy.pull()
@@ -34,5 +31,5 @@ def times_ruled_out(
 
 
 def proved(arms: int, alpha: float, moments: Iterable[int]) -> list[float]:
-    """2 K t^(1 - alpha) at the moments t, as far as it is below 1."""
+    """2 K t^(1 - alpha) at the moments t, at most 1."""
     return [min(1.0, 2 * arms * t ** (1 - alpha)) for t in moments]

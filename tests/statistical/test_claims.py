@@ -1,8 +1,8 @@
-"""What the published figures say, at their full length: 50,000 rounds, σ = 2, α = 3.
+"""The claims of the published figures at full length: 50,000 rounds, σ = 2, α = 3.
 
-Claims "A beats B" are one-sided z tests of the paired differences (all policies of a run meet the
-same luck) with error rate 1e-4, seed 1. The figures average 100 runs; where a
-difference is true but too small to be certain in so few, there are more.
+Claims "A beats B" are one-sided z tests of the paired differences (all policies of a run face
+identical rewards) with error rate 1e-4, seed 1. The figures average 100 runs; more runs are used
+where a true difference is too small to be significant in 100.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def mean_regret(problem: str, policy: str, theta: float) -> float:
 @pytest.mark.parametrize("theta", [0.5, 1.5, 2.6])
 @pytest.mark.parametrize("base", ["ucb", "ts", "kl-ucb"])
 def test_on_three_arms_every_competitive_version_beats_its_base(base: str, theta: float) -> None:
-    # Where all three arms compete the gain is small beside the noise of 100 runs.
+    # Where all three arms are competitive, the gain is small compared with the noise of 100 runs.
     runs = 1000 if theta == 2.6 else 100
     assert_beats("three-arms", theta, f"{base}-c", base, runs=runs)
 
@@ -63,7 +63,7 @@ def test_on_three_arms_ucb_s_is_best_of_its_family_at_one_theta_and_worst_at_ano
 
 
 def test_on_three_arms_regret_stops_growing_where_one_arm_is_competitive() -> None:
-    """At θ* = 0.5 UCB-C has regret O(1): nothing is added in the second half but by rare errors."""
+    """At θ* = 0.5 UCB-C has regret O(1): only rare errors add regret in the second half."""
     results = sb.simulate(
         "three-arms",
         ["ucb", "ucb-c"],

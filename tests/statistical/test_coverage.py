@@ -67,7 +67,7 @@ def test_the_truth_is_ruled_out_no_more_often_than_proved(
     ids=["means, half of sigma", "bounds, half of sigma", "means, alpha 0.8"],
 )
 def test_a_set_that_is_too_small_breaks_the_bound(structure: sb.Structure, alpha: float) -> None:
-    """So that the test above can fail: the bound for alpha 3 is broken at some moment."""
+    """The test above can fail: the bound for alpha 3 is broken at some moment."""
     hits = count_over_runs(structure, alpha, seed=32)
     bounds = proved(3, 3.0, MOMENTS)
     assert any(share_exceeds(n, RUNS, bound) for n, bound in zip(hits, bounds, strict=True))

@@ -32,7 +32,7 @@ def from_pieces(sound: bool) -> sb.Structure:
 
 
 def from_functions(sound: bool) -> sb.Structure:
-    """The same functions, of which only their steepest slopes are known."""
+    """The same functions, known only by their steepest slopes."""
     functions = {arm: PiecewiseLinear(pairs) for arm, pairs in CURVES.items()}
     return sb.Structure.from_functions(
         functions,

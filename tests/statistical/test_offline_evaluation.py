@@ -1,7 +1,7 @@
 """Intervals of offline estimates cover the true value at their level.
 
 Each test simulates several hundred logs at fixed seeds. A correct program fails such a test at new
-seeds with the probability stated beside it.
+seeds with the stated probability.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SLACK = 0.02
 LOGS = 250
 SUBJECTS, ROUNDS = 60, 4
 
-# What the subjects really are, and what the structure takes them for.
+# The true means of the subjects, and those of the structure.
 TRUE = np.array([[0.2, 0.8, 0.5], [0.9, 0.3, 0.5]])
 SHARES_OF_THETA = np.array([0.3, 0.7])
 SIGMA = 0.6
@@ -39,8 +39,8 @@ POLICY = {"a": 0.7, "b": 0.1, "c": 0.2}
 def draw_log(generator: np.random.Generator, adaptive: bool) -> tuple[pd.DataFrame, np.ndarray]:
     """A log of SUBJECTS × ROUNDS decisions, and the hidden θ of its rows.
 
-    An adaptive log prefers the arm that paid last if it paid well: its probabilities depend on
-    what happened, as those of a running policy do.
+    An adaptive log prefers the last arm if its reward was high: its probabilities depend on the
+    history, as those of a running policy do.
     """
     theta = generator.choice(2, size=SUBJECTS, p=SHARES_OF_THETA)
     columns: dict[str, list[Any]] = {"arm": [], "reward": [], "probability": []}
@@ -62,7 +62,7 @@ def draw_log(generator: np.random.Generator, adaptive: bool) -> tuple[pd.DataFra
 
 
 def assert_covers(hits: int, logs: int, level: float = LEVEL) -> None:
-    """The coverage is within SLACK of the level; fails by chance with a rate of 1e-4 a side."""
+    """The coverage is within SLACK of the level; error rate 1e-4 per side."""
     low = stats.binom.ppf(RATE, logs, level - SLACK)
     high = stats.binom.isf(RATE, logs, level + SLACK)
     assert low <= hits <= high, f"{hits} of {logs} intervals cover the value, at level {level}"
@@ -97,7 +97,7 @@ def test_intervals_of_a_fixed_policy_cover_what_it_earns(
     assert_covers(count_hits(POLICY, truth, adaptive, **options), LOGS)
 
 
-def follow_the_better(decision: sb.Decision) -> dict[str, float]:
+def follow_the_better(decision: sb.DecisionInput) -> dict[str, float]:
     """Mostly the arm whose mean is the largest so far; a policy that learns."""
     sums: dict[str, list[float]] = {}
     for arm, reward in decision.history:
@@ -110,7 +110,7 @@ def follow_the_better(decision: sb.Decision) -> dict[str, float]:
 
 @cache
 def value_after_logged_histories(adaptive: bool) -> tuple[float, float]:
-    """What `evaluate` promises to estimate, from logs whose θ is known; and its error."""
+    """The value that `evaluate` estimates, from logs whose θ is known, and its error."""
     generator = np.random.default_rng(7)
     means = []
     for _ in range(100):
@@ -120,7 +120,7 @@ def value_after_logged_histories(adaptive: bool) -> tuple[float, float]:
         for i in range(SUBJECTS):
             history: list[tuple[str, float]] = []
             for row in range(i, len(log), SUBJECTS):
-                shares = follow_the_better(sb.Decision(ARMS, tuple(history), {}, i))
+                shares = follow_the_better(sb.DecisionInput(ARMS, tuple(history), {}, i))
                 worth += float(np.array(list(shares.values())) @ TRUE[theta[row]])
                 history.append((str(arms[row]), float(rewards[row])))
         means.append(worth / len(log))
@@ -139,9 +139,9 @@ def test_intervals_of_a_learning_policy_cover_its_worth_after_the_logged_histori
 
 
 def test_a_good_structure_makes_the_interval_shorter() -> None:
-    """Than that of ips, on the same logs (one-sided z test of pairs, wrong with rate 1e-4).
+    """Compared with ips on the same logs (one-sided z test of pairs, error rate 1e-4).
 
-    At these settings it has three quarters of the length.
+    With these settings it has three quarters of the length.
     """
     generator = np.random.default_rng(5)
     robust, weighted = [], []
@@ -174,15 +174,15 @@ def test_the_variance_counts_subjects_and_not_rows() -> None:
 def test_replay_is_a_run_of_the_policy(name: str) -> None:
     """A log of n uniform choices among K arms replays Binomial(n, 1/K) rounds of the policy.
 
-    The mean reward of these rounds is compared with that of real runs: two-sided z tests, each
-    wrong with probability 1e-4.
+    The mean reward of these rounds is compared with that of real runs: two-sided z tests, each with
+    error rate 1e-4.
     """
     length, subjects = 45, 300
     problem = sb.Problem("two", RIGHT, sb.Gaussian(RIGHT), (0,), 10, "d", "t")
     log = sb.simulate_log(problem, "uniform", subjects=subjects, rounds=length, seed=11)
     estimate = sb.evaluate(log, name, structure=RIGHT, method="replay")
     assert estimate.effective_sample_size == pytest.approx(subjects * length / 3, rel=0.05)
-    # The t-th round is played if at least t choices agree.
+    # Round t is played if at least t choices agree.
     played = stats.binom.sf(np.arange(length), length, 1 / 3)
     generator = np.random.default_rng(12)
     sums = []

@@ -1,6 +1,6 @@
-"""Learned means have the errors that they admit to.
+"""The errors of learned means match their standard errors.
 
-Seeds are fixed; a correct program fails at new ones with the probability stated beside each test.
+Seeds are fixed; a correct program fails at new seeds with the probability stated in each test.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def rows_of(structure: sb.Structure) -> list[int]:
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_bounds_cover_the_true_means_at_their_level(level: float) -> None:
-    """Binomial over all cells of 20 logs; wrong with probability 2e-4."""
+    """Binomial over all cells of 20 logs; error rate 2e-4."""
     hits = cells = 0
     for seed in range(20):
         log, means = draw(seed)
@@ -85,7 +85,7 @@ def test_sigma_is_estimated_without_bias() -> None:
 
 
 def test_weights_of_a_survey_undo_its_selection() -> None:
-    """People with small rewards answer half as often; weights put that right (z test, 1e-4).
+    """Subjects with small rewards answer half as often; weights correct this (z test, 1e-4).
 
     With importance weights the standard errors are those of the weighted means: their errors in
     units of them have a mean square near 1.
@@ -117,7 +117,7 @@ def test_weights_of_a_survey_undo_its_selection() -> None:
 def test_a_survey_of_an_embedded_problem_finds_its_means() -> None:
     """Learned means minus true ones in units of their standard errors: mean square 1.
 
-    The variances of the ratings differ between genres, so that the pooled one fits within 10 %.
+    The variances of the ratings differ between genres, so the pooled variance fits within 10 %.
     """
     environment = sb.load_problem("movielens").environment
     structure = sb.learn_structure(

@@ -1,6 +1,6 @@
-"""The luck that policies share: each policy's rewards keep their law, and differences get quieter.
+"""Policies share random numbers: rewards keep their distributions, and differences vary less.
 
-Error rate 1e-4 a test, seeds fixed.
+Error rate 1e-4 per test, seeds fixed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def rewards_at(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Arm and reward of one round in every run, and the reward of the next round.
 
-    Which arm was pulled is read from the regret, whose gaps are all different. The arm was chosen
-    before the reward was drawn, so that given the arm the rewards have its law, exactly.
+    The pulled arm is read from the regret, whose gaps are all different. The arm is chosen before
+    the reward is drawn, so given the arm the rewards have exactly its distribution.
     """
     results = sb.simulate(
         structure,
@@ -119,7 +119,7 @@ def test_luck_is_new_in_every_round_and_in_every_run() -> None:
 @pytest.mark.parametrize("policy", ["epsilon-greedy(epsilon=1)", "ts"])
 def test_a_policy_s_own_randomness_knows_nothing_of_the_luck(policy: str) -> None:
     """With equal means the arm says nothing about the reward of its round."""
-    # Gaps of 1e-7 only tell which arm was pulled.
+    # Gaps of 1e-7 only identify the pulled arm.
     structure = sb.Structure.from_table([[1.0, 1.0 - 1e-7]], sigma=1.0)
     arms, rewards, _ = rewards_at(structure, policy, sb.Gaussian(structure))
     assert 0.3 < arms.mean() < 0.7
@@ -145,18 +145,18 @@ WITHOUT_OWN_LUCK = ["ucb", "ucb-c", "kl-ucb", "kl-ucb-c", "moss", "bayes-ucb", "
 
 
 def test_shared_luck_makes_differences_of_regret_quieter() -> None:
-    """Var(A - B) = Var A + Var B - 2 Cov(A, B): regrets of one run go together.
+    """Var(A - B) = Var A + Var B - 2 Cov(A, B): regrets of one run are correlated.
 
-    They do so weakly, as soon as two policies pull different arms in the same round. So the mean
-    of all correlations is tested: with separate luck its standard deviation is 1/√(runs · pairs).
-    And no pair gets noisier.
+    The correlation is weak if two policies pull different arms in the same round, so the mean of
+    all correlations is tested: with separate random numbers its standard deviation is
+    1/√(runs · pairs). No pair varies more.
     """
     regret, _ = finals("three-arms", WITHOUT_OWN_LUCK, 1.5, seed=46)
     pairs = np.triu_indices(len(WITHOUT_OWN_LUCK), k=1)
     together = np.corrcoef(regret)[pairs]
     assert together.mean() > stats.norm.isf(RATE) / np.sqrt(regret.shape[1] * together.size)
     assert together.min() > -correlation_bound(regret.shape[1])
-    # The same number for runs that do not belong together.
+    # The same statistic for runs with different random numbers.
     shifted = np.stack([np.roll(row, shift) for shift, row in enumerate(regret)])
     apart = np.corrcoef(shifted)[pairs]
     assert abs(apart.mean()) < bound_on_z() / np.sqrt(regret.shape[1] * apart.size)
@@ -172,7 +172,7 @@ def test_shared_luck_helps_most_where_policies_are_alike() -> None:
 
 @pytest.mark.parametrize("pair", [["ucb", "kl-ucb"], ["ts", "ts-c"], ["ucb-s", "ts"]], ids="-".join)
 def test_shared_luck_makes_differences_of_reward_much_quieter(pair: list[str]) -> None:
-    """What all policies earn by luck, variance σ² T each, cancels."""
+    """The noise that all policies share, with variance σ² T, cancels."""
     _, together = finals("three-arms", pair, 1.5, seed=46)
     _, apart = finals("three-arms", pair, 1.5, seed=47)
     shared, separate = (together[0] - together[1]).var(), (together[0] - apart[1]).var()
@@ -180,12 +180,12 @@ def test_shared_luck_makes_differences_of_reward_much_quieter(pair: list[str]) -
 
 
 def test_in_one_run_two_policies_meet_the_same_luck() -> None:
-    """They earn, pull by pull, the same deviation from the mean, whatever they choose."""
+    """In each round all policies get the same deviation from the mean, whichever arm they pull."""
     structure = sb.load_structure("three-arms")
     results = sb.simulate(
         structure, ["ucb", "ts", "ucb-s"], theta=1.5, horizon=50, runs=20, seed=45, progress="off"
     )
     best = structure.means_at(1.5).max()
-    luck = results.reward + results.regret - best * results.rounds
-    np.testing.assert_allclose(luck[0], luck[1], atol=1e-9)
-    np.testing.assert_allclose(luck[0], luck[2], atol=1e-9)
+    noise = results.reward + results.regret - best * results.rounds
+    np.testing.assert_allclose(noise[0], noise[1], atol=1e-9)
+    np.testing.assert_allclose(noise[0], noise[2], atol=1e-9)

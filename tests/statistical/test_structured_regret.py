@@ -1,4 +1,4 @@
-"""Mean regret of Algorithm-C, its informative versions and UCB-S against the second implementation.
+"""Mean regret of Algorithm-C, its informative versions and UCB-S: independent implementations.
 
 Two-sided z tests on independent seeds with error rate 1e-4 each, on all published problems.
 """
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import structuredbandits as sb
-from tests.statistical import independent
+from tests.statistical import independent_policies
 from tests.statistical.agreement import assert_different_mean, assert_same_mean
-from tests.statistical.figures import FIGURES, SIGMA
-from tests.statistical.independent import Knowledge, Metric, Rule, Structured
+from tests.statistical.independent_policies import Knowledge, Metric, Rule, Structured
+from tests.statistical.paper_functions import FIGURES, SIGMA
 
 HORIZON = 2000
 THETAS: dict[str, list[float | tuple[float, float]]] = {
@@ -27,9 +27,9 @@ POLICIES = ["ucb", "ucb-c", "ucb-s", "ts", "ts-c", "kl-ucb-c"]
 INFORMATIVE = [f"{base}-c-{metric}" for base in ("ucb", "ts") for metric in ("kl", "entropy")]
 INFORMATIVE += ["ucb-c-random", "ts-c-random"]
 BASES: dict[str, Rule] = {
-    "ucb": independent.ucb(),
-    "ts": independent.thompson(),
-    "kl-ucb": independent.kl_ucb(),
+    "ucb": independent_policies.ucb(),
+    "ts": independent_policies.thompson(),
+    "kl-ucb": independent_policies.kl_ucb(),
 }
 
 
@@ -47,8 +47,8 @@ def knowledge_of(structure: sb.Structure) -> Knowledge:
     """The library's tables, number by number.
 
     On a symmetric grid the largest plausible means of two arms are often equal, and UCB-S breaks
-    exact ties only: another rounding of the same functions, 1e-16 apart, changes which of them
-    tie, and so its regret by several percent. The tables themselves are compared in a test.
+    exact ties only: another rounding of the same functions, 1e-16 apart, changes the
+    ties, and thereby its regret by several percent. The tables themselves are compared in a test.
     """
     return Knowledge(
         np.ascontiguousarray(structure.lower.T), np.ascontiguousarray(structure.upper.T)
@@ -81,7 +81,7 @@ def test_the_embedded_tables_are_the_published_functions(problem: str) -> None:
 
 def compare(problem: str, policy: str, theta: float | tuple[float, float], runs: int) -> None:
     figure = FIGURES[problem]
-    theirs = independent.regrets(
+    theirs = independent_policies.regrets(
         second_opinion(policy, knowledge_of(sb.load_structure(problem))),
         figure.truth(theta),
         sigma=SIGMA,
@@ -98,7 +98,7 @@ def compare(problem: str, policy: str, theta: float | tuple[float, float], runs:
 def test_regret_on_published_problems(
     problem: str, theta: float | tuple[float, float], policy: str
 ) -> None:
-    # The second implementation looks at every θ in every round: 1,681 of them in a square.
+    # The independent implementation tests all 1,681 θ of the square in every round.
     slow = 150 if problem in ("linear", "plane") else 250
     compare(problem, policy, theta, runs=slow if "-" in policy else 1000)
 
@@ -131,7 +131,7 @@ def test_regret_when_only_bounds_are_known(policy: str) -> None:
         checkpoints=[HORIZON],
         progress="off",
     )
-    theirs = independent.regrets(
+    theirs = independent_policies.regrets(
         second_opinion(policy, knowledge_of(structure)),
         truth,
         sigma=SIGMA,
@@ -147,15 +147,15 @@ def test_regret_when_only_bounds_are_known(policy: str) -> None:
     ["a set of alpha 2", "the set of another sigma", "no set at all"],
 )
 def test_a_wrong_algorithm_shows_in_the_regret(wrong: str) -> None:
-    """So that the tests above can fail, with samples of the same size."""
+    """The tests above can fail with samples of the same size."""
     exact = knowledge_of(sb.load_structure("three-arms"))
-    ucb = independent.ucb()
+    ucb = independent_policies.ucb()
     mistaken = {
         "a set of alpha 2": Structured(exact, ucb, alpha=2.0),
         "the set of another sigma": Structured(exact, ucb, alpha=3.0 * 1.5**2),
         "no set at all": ucb,
     }[wrong]
-    theirs = independent.regrets(
+    theirs = independent_policies.regrets(
         mistaken,
         FIGURES["three-arms"].truth(1.5),
         sigma=SIGMA,

@@ -72,7 +72,7 @@ class TestLinear:
     @pytest.mark.parametrize(
         ("make", "message"),
         [
-            (lambda box: Structure.linear([[1], [2]], box, sigma=1), "1 numbers an arm"),
+            (lambda box: Structure.linear([[1], [2]], box, sigma=1), "1 numbers per arm"),
             (lambda _: Structure.linear([[1], [2]], Finite(["a"]), sigma=1), "of labels"),
             (lambda box: Structure.linear([1, 2], box, sigma=1), "features has shape"),
             (lambda box: Structure.linear([[1, NAN], [1, 2]], box, sigma=1), "NaN or infinity"),

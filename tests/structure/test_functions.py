@@ -110,7 +110,7 @@ def test_a_function_that_writes_into_its_argument_harms_only_itself() -> None:
         (lambda t: "x", "arm 'f' failed at θ = 0 with ValueError"),
         (lambda t: [1, 2], "arm 'f' gave 2 numbers at θ = 0"),
         (lambda: 1, "arm 'f' failed at θ = 0 with TypeError"),
-        (3.0, "arm 'f' has 3.0 for a function"),
+        (3.0, "arm 'f' has 3.0, which cannot be called"),
     ],
 )
 def test_refuses(function: Any, message: str) -> None:

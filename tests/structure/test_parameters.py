@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from structuredbandits.errors import InvalidParameter
 from structuredbandits.structure import Box, Finite, Interval, Parameters
-from structuredbandits.structure.parameters import parameters_from
+from structuredbandits.structure._files import parameters_from
 
 SETS: list[Parameters] = [
     Interval(0, 6),
@@ -127,7 +127,7 @@ class TestInterval:
     @pytest.mark.parametrize(
         ("make", "message"),
         [
-            (lambda: Interval(1, 1), "low must be below high"),
+            (lambda: Interval(1, 1), "give low below high"),
             (lambda: Interval(2, 1), "low = 2 and high = 1"),
             (lambda: Interval(float("nan"), 1), "low holds nan"),
             (lambda: Interval(0, float("inf")), "high holds inf"),
@@ -247,7 +247,7 @@ class TestFinite:
         ("make", "message"),
         [
             (lambda: Finite([]), "empty"),
-            (lambda: Finite("abc"), "is one text"),
+            (lambda: Finite("abc"), "is a single text"),
             (lambda: Finite([1, 1]), "θ = 1 appears twice"),
             (lambda: Finite([1, 1.0]), "θ = 1 appears twice"),
             (lambda: Finite(["a", "b", "a"]), "θ = a appears twice"),
@@ -263,7 +263,7 @@ class TestFinite:
             (lambda: Finite([("a", "b")], names=("x", "x")), "give 2 different names"),
             (lambda: Finite(["a", "b"], aliases=[1]), "2 different second names"),
             (lambda: Finite(["a", "b"], aliases=[1, 1]), "2 different second names"),
-            (lambda: Finite([5, 6], aliases=[6, 5]), "second names for labels"),
+            (lambda: Finite([5, 6], aliases=[6, 5]), "different second names, for labels only"),
         ],
     )
     def test_refuses(self, make: Callable[[], Finite], message: str) -> None:

@@ -10,26 +10,26 @@ from hypothesis import strategies as st
 
 from structuredbandits.errors import InvalidStructure
 from structuredbandits.structure import Box, Finite, Interval, PiecewiseLinear, Structure
-from structuredbandits.structure.cells import cell_ends
+from structuredbandits.structure._sound_cells import sound_cell_corners
 from tests.structure.curves import functions
 
 
 def cell_of(structure: Structure, theta: Any) -> list[int]:
     """Every cell that holds θ; on a boundary there are several."""
-    low, high = cell_ends(structure.parameters)
+    low, high = sound_cell_corners(structure.parameters)
     point = np.atleast_1d(np.array(theta, dtype=float))
     inside = ((low <= point) & (point <= high)).all(axis=1)
     return np.flatnonzero(inside).tolist()
 
 
 def test_cells_cover_an_uneven_grid() -> None:
-    low, high = cell_ends(Interval(0, 4, points=2, include=[1]))
+    low, high = sound_cell_corners(Interval(0, 4, points=2, include=[1]))
     assert low.ravel().tolist() == [0, 0.5, 2.5]
     assert high.ravel().tolist() == [0.5, 2.5, 4]
 
 
 def test_cells_cover_a_box() -> None:
-    low, high = cell_ends(Box([(0, 1), (0, 3)], points=[2, 3]))
+    low, high = sound_cell_corners(Box([(0, 1), (0, 3)], points=[2, 3]))
     assert np.prod(high - low, axis=1).sum() == pytest.approx(3.0)
 
 

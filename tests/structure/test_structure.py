@@ -283,7 +283,7 @@ class TestWith:
         (lambda: table(arms=["a", "b"]), "2 arm names were given for 3 arms"),
         (lambda: table(arms=["a", "b", "a"]), "two arms are called 'a'"),
         (lambda: table(arms=["a", "b", " "]), "arm 3 has an empty name"),
-        (lambda: table(arms="abc"), "is one text"),
+        (lambda: table(arms="abc"), "is a single text"),
         (lambda: table(sigma=0), "sigma = 0 for arm 'low' is not above 0"),
         (lambda: table(sigma=[1, -2, 1]), "sigma = -2 for arm 'mid' is not above 0"),
         (lambda: table(sigma=NAN), "sigma = nan"),

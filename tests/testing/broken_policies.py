@@ -192,7 +192,7 @@ class Amnesiac(Policy):
 
 
 class Credulous(Policy):
-    """Passes over rewards that are no numbers instead of refusing them."""
+    """Ignores rewards that are not numbers instead of rejecting them."""
 
     def update(self, arm: str | int, reward: float) -> None:
         with contextlib.suppress(InvalidReward):
@@ -229,7 +229,7 @@ class Revealing(Policy):
 
 
 class Willful(Policy):
-    """Begins with another random number than it was told to, as no simulation of it does."""
+    """Ignores its seed for the first random number, unlike in a simulation."""
 
     def __init__(self, *parts: Any, **settings: Any) -> None:
         super().__init__(*parts, **settings)

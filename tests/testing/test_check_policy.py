@@ -9,10 +9,10 @@ import pytest
 from river import bandit
 
 import structuredbandits as sb
-from structuredbandits.policies import registry
+from structuredbandits.policies import registration
 from structuredbandits.policies.algorithm import Algorithm
 from structuredbandits.testing import check_policy
-from structuredbandits.testing.policies import CHECKS
+from structuredbandits.testing._policy_contract import CHECKS
 from tests.testing import broken_policies as broken
 
 # Algorithm-C with an informative step and the joint set are the same code around every base.
@@ -44,7 +44,7 @@ def test_options_keep_the_contract(name: str) -> None:
     ids=lambda algorithm: algorithm.label,
 )
 def test_objects_of_others_keep_the_contract(algorithm: Algorithm) -> None:
-    """The one with a metric of one's own is in tests/policies/test_own.py, which compiles it."""
+    """The one with a metric of one's own is in tests/policies/test_custom.py, which compiles it."""
     check_policy(algorithm)
 
 
@@ -67,15 +67,15 @@ CASES = [
     Case("late_rewards", broken.broken(broken.Hasty), "a reward was counted before it came"),
     Case("late_rewards", broken.broken(broken.Impatient), "came late were not counted"),
     Case("allowed_arms", broken.broken(broken.Deaf), "were allowed"),
-    Case("stored_runs", broken.broken(broken.Amnesiac), "stored as JSON goes on differently"),
-    Case("stored_runs", sb.Competitive(broken.LostInTransit()), "pickled goes on differently"),
-    Case("stored_runs", sb.Competitive(broken.LostInCopies()), "copied goes on differently"),
+    Case("stored_runs", broken.broken(broken.Amnesiac), "stored as JSON continues differently"),
+    Case("stored_runs", sb.Competitive(broken.LostInTransit()), "pickled continues differently"),
+    Case("stored_runs", sb.Competitive(broken.LostInCopies()), "copied continues differently"),
     Case("bad_input", broken.broken(broken.Credulous), "bad input raised no InvalidReward"),
     Case("bad_input", broken.broken(broken.Accommodating), "bad input raised no UnknownArm"),
     Case("bad_input", broken.broken(broken.Touchy), "refused input changed the run"),
     Case("probabilities", broken.Boastful(), "but pulled it"),
     Case("probabilities", broken.Modest(), "its probabilities do not add up to 1"),
-    Case("probabilities", broken.broken(broken.Revealing), "telling its probabilities changes"),
+    Case("probabilities", broken.broken(broken.Revealing), "reporting its probabilities changes"),
     Case("simulator", broken.broken(broken.Willful), "the simulator and a loop in Python give"),
 ]
 
@@ -84,7 +84,7 @@ CASES = [
 def test_a_broken_policy_is_caught(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = type(case.algorithm)
     if kind not in (broken.Nameless, sb.Competitive):
-        monkeypatch.setitem(registry._BY_NAME, kind.name, kind)
+        monkeypatch.setitem(registration._classes, kind.name, kind)
     with pytest.raises(AssertionError, match=re.escape(case.says)):
         check_policy(case.algorithm)
 

@@ -13,14 +13,14 @@ from structuredbandits.errors import InvalidInput
 from structuredbandits.problems import load_structure
 from structuredbandits.structure import Structure
 from structuredbandits.theory import analyze, coverage_failure, share_above_fair
-from structuredbandits.theory.bounds import (
+from structuredbandits.theory._bounds import (
     competitive_pulls,
     first_settled_round,
     non_competitive_pulls,
     power_sum,
     thompson_pulls,
 )
-from tests.theory.plain import simulate_ucb_c
+from tests.theory.plain_definitions import simulate_ucb_c
 
 
 @given(st.floats(-6, 0.5), st.integers(1, 5000), st.integers(0, 3000))
@@ -47,7 +47,7 @@ def test_the_settled_round_is_the_least_from_which_on_all_is_well(
 
 
 def test_the_settled_round_is_not_the_first_that_happens_to_fit() -> None:
-    # log(2)/2 fits, log(3)/3 does not, log(4)/4 = log(2)/2 fits again, and so on for ever.
+    # log(2)/2 fits, log(3)/3 does not, log(4)/4 = log(2)/2 fits again, and so on.
     ratio = math.log(2) / 2
     assert first_settled_round(math.sqrt(ratio) + 1e-9, 1.0) == 4
     assert first_settled_round(math.sqrt(math.log(3) / 3) + 1e-9, 1.0) == 2

@@ -107,7 +107,7 @@ def test_a_classical_bandit_has_all_arms_competitive(arms: int, by_functions: bo
     report = analyze(structure, theta)
     assert report.exact
     assert (report.C, report.C_tilde) == (arms, arms)
-    # Lai and Robbins: each arm must be told from one as good as the best.
+    # Lai and Robbins: each arm must be distinguished from one as good as the best.
     gaps = 0.9 - np.array(theta[1:])
     assert report.lower_bound == pytest.approx((2 * 0.5**2 / gaps).sum(), rel=1e-5)
     rates = np.array(list(report.exploration_rates.values()))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from structuredbandits.problems import load_structure
 from structuredbandits.structure import Box, Finite, Interval, Structure
 from structuredbandits.theory import analyze, lower_bound
-from tests.theory import plain
-from tests.theory.test_competitive import curves, tables
+from tests.theory import plain_definitions as plain
+from tests.theory.test_competitive_arms import curves, tables
 
 
 @given(tables().filter(lambda structure: structure.exact))

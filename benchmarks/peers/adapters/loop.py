@@ -1,8 +1,8 @@
-"""Plays one adapter's policy and prints what came out as JSON; run by the interpreter of a peer.
+"""Run one adapter's policy and print the result as JSON; executed by the interpreter of a peer.
 
 An adapter beside this file offers `VERSION`, `make(policy, n_arms, sigma, seed)`, which returns the
 functions pull() and update(arm, reward), and perhaps `simulator(n_arms, horizon)`. Nothing of
-structuredbandits is imported: a peer may live with an older NumPy.
+structuredbandits is imported: a peer may need an older NumPy.
 """
 
 import importlib
@@ -15,23 +15,23 @@ import numpy as np
 
 
 def play(make, job, seed):
-    """Regret of one run, and its seconds a round without the drawing of noise.
+    """Regret of one run, and its seconds per round without the drawing of noise.
 
-    A run that is only timed has a budget of seconds, after which it ends.
+    A run that is only timed stops after a budget of seconds.
     """
     means, sigma, horizon = job["means"], job["sigma"], job["horizon"]
     generator = np.random.default_rng([seed, 12345])
     if job["bernoulli"]:
-        luck = generator.random(horizon).tolist()
+        noise = generator.random(horizon).tolist()
     else:
-        luck = generator.standard_normal(horizon).tolist()
+        noise = generator.standard_normal(horizon).tolist()
     pull, update = make(job["policy"], len(means), sigma, seed)
     best = max(means)
     regret = 0.0
     end = time.perf_counter() + job.get("budget", float("inf"))
     start = time.perf_counter()
     done = 0
-    for z in luck:
+    for z in noise:
         if done % 16 == 15 and time.perf_counter() > end:
             break
         done += 1

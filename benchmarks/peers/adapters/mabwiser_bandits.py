@@ -15,7 +15,7 @@ def make(policy, n_arms, sigma, seed):
         "ts-beta": LearningPolicy.ThompsonSampling,
     }
     agent = MAB(arms, rules[policy](), seed=seed)
-    waiting = list(arms)  # it has to be fitted before it predicts: each arm is pulled once
+    waiting = list(arms)  # fit must precede predict, so each arm is pulled once
 
     def pull():
         return waiting[0] if waiting else agent.predict()

@@ -1,15 +1,17 @@
-"""How compiled code is made and stored: the decorators, the disk cache and generators for kernels.
-
-This room knows Numba and nothing else of the library: no structure, no policy, no environment.
-"""
+"""Compilation with Numba: decorators, the disk cache, and random numbers inside kernels."""
 
 from structuredbandits._compiled.cache import cache_folder, kernel_digest
-from structuredbandits._compiled.decorators import by_type, inline, kernel, owned_by_library
-from structuredbandits._compiled.generators import addresses_of, borrow, new_generator
+from structuredbandits._compiled.decorators import (
+    by_type,
+    called,
+    inline,
+    kernel,
+    owned_by_library,
+)
+from structuredbandits._compiled.generators import addresses_of, borrow, first_words, new_generator
 from structuredbandits._compiled.ownership import unowned
 from structuredbandits._compiled.pcg64 import (
     Stream,
-    first_words,
     keep_stream,
     next_normal,
     next_uniform,
@@ -22,6 +24,7 @@ __all__ = [
     "borrow",
     "by_type",
     "cache_folder",
+    "called",
     "first_words",
     "inline",
     "keep_stream",

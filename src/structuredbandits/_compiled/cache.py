@@ -1,15 +1,15 @@
-"""Where compiled kernels are kept between processes, and under which key.
+"""The compile cache: machine code of the kernels, kept between processes.
 
 Numba's own cache looks only at the file of the function that it compiled. Our kernels call
 functions of other files (a policy's index, an environment's draw), so an edit there would go
-unnoticed and the old machine code would run. The key here is a digest of all files of the rooms
-that hold compiled code, so that any edit there compiles anew; code compiled in another room is
+unnoticed and the old machine code would run. The key here is a digest of all files of the packages
+that hold compiled code, so that any edit recompiles; code that is compiled in another package is
 refused when it is imported.
 
-Numba also keeps an index file for each function, which two processes that compile at the same time
-overwrite for one another, so that one may find the machine code of the other. Here each signature
-has a file of its own and nothing is shared. The cache only saves time: if it cannot be read or
-written, code is compiled and the work goes on.
+Numba also keeps one index file per function, which two processes that compile at the same time
+overwrite, so that one may load the machine code of the other. Here each signature has its own file
+and nothing is shared. The cache only saves time: if it cannot be read or written, code is compiled
+and the work continues.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import contextlib
 import hashlib
 import os
 import pickle
-import secrets
 import shutil
 import stat
 import tempfile
@@ -32,10 +31,12 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.serialize import dumps
 
-#: Set this variable to keep compiled kernels somewhere else.
+from structuredbandits._atomic_write import write_atomically
+
+#: The environment variable that moves the cache to another folder.
 CACHE_VARIABLE = "STRUCTUREDBANDITS_CACHE_DIR"
-#: The rooms that hold compiled code.
-KERNEL_ROOMS = ("_compiled", "confidence", "identification", "policies", "simulation")
+#: The packages that hold compiled code.
+KERNEL_PACKAGES = ("_compiled", "confidence", "identification", "policies", "simulation")
 _GENERATIONS_KEPT = 4
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -44,18 +45,20 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 def kernel_digest() -> str:
     """Digest of the names and contents of all files that compiled code may come from."""
     digest = hashlib.blake2b(digest_size=10)
-    for room in KERNEL_ROOMS:
-        for path in sorted((_PACKAGE / room).rglob("*.py")):
+    for package in KERNEL_PACKAGES:
+        for path in sorted((_PACKAGE / package).rglob("*.py")):
             digest.update(path.relative_to(_PACKAGE).as_posix().encode())
             digest.update(hashlib.blake2b(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def require_kernel_room(function: Callable[..., Any]) -> None:
+def require_kernel_package(function: Callable[..., Any]) -> None:
     """Refuse to compile library code whose edits the cache would not notice."""
     package, _, rest = (function.__module__ or "").partition(".")
-    if package == _PACKAGE.name and rest.partition(".")[0] not in KERNEL_ROOMS:
-        raise ImportError(f"{function.__module__} compiles code; add its room to KERNEL_ROOMS.")
+    if package == _PACKAGE.name and rest.partition(".")[0] not in KERNEL_PACKAGES:
+        raise ImportError(
+            f"{function.__module__} compiles code; add its package to KERNEL_PACKAGES."
+        )
 
 
 def _writable(folder: Path) -> bool:
@@ -71,24 +74,27 @@ def _cache_root() -> Path:
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
         return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
+    from platformdirs import user_cache_path
+
     try:
-        return (Path(base) if base else Path.home() / ".cache") / "structuredbandits"
-    except RuntimeError:  # a user without a home, as in some containers
+        folder = user_cache_path("structuredbandits", appauthor=False)
+    except RuntimeError:  # a user without a home directory, as in some containers
         return _temporary_root()
+    # Older versions of platformdirs leave the "~" in the path instead.
+    return folder if folder.is_absolute() else _temporary_root()
 
 
 @cache
 def _temporary_root() -> Path:
-    """A folder of this user alone among the temporary files, which others can write to.
+    """A private folder of this user among the temporary files, which other users share.
 
-    What is kept in it is executed, so a folder that somebody else may have made is not used.
+    Its content is executed, so a folder that another user may have created is not used.
     """
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     root = Path(tempfile.gettempdir()) / f"structuredbandits-{user}"
     with contextlib.suppress(OSError):
         root.mkdir(mode=0o700, exist_ok=True)
-        found = root.lstat()  # of the folder itself, not of what a link leads to
+        found = root.lstat()  # of the folder itself, not of the target of a link
         private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o022
         if private and found.st_uid == user:
             return root
@@ -98,7 +104,7 @@ def _temporary_root() -> Path:
 
 
 def _forget_old_generations(root: Path) -> None:
-    """Keep the newest few folders: each edit of the sources starts a new one."""
+    """Keep the newest few folders: each edit of the sources creates a new one."""
     with contextlib.suppress(OSError):
         generations = [p for p in root.iterdir() if p.is_dir() and p.name.startswith("kernels-")]
         generations.sort(key=lambda p: p.stat().st_mtime, reverse=True)
@@ -108,7 +114,7 @@ def _forget_old_generations(root: Path) -> None:
 
 @cache
 def cache_folder() -> Path:
-    """Folder of this version's compiled kernels; a temporary one if no other can be written."""
+    """Folder of this version's compiled kernels; a temporary one if it is not writable."""
     root = _cache_root()
     folder = root / f"kernels-{kernel_digest()}"
     if not _writable(folder):
@@ -159,26 +165,20 @@ class _Overloads:
         return self._folder / f"{self._base}.{digest}.nbc"
 
     def load(self, key: object) -> Any:
-        """What was saved under the key; None if there is nothing, or nothing that can be read."""
+        """What was saved under the key; None if it is missing or cannot be read."""
         try:
             stored, data = pickle.loads(self._path(key).read_bytes())
-        # A missing file is the usual case; what a damaged one raises cannot be listed.
+        # A missing file is the usual case; a damaged one can raise almost anything.
         except Exception:
             return None
         return data if stored == key else None
 
     def save(self, key: object, data: object) -> None:
-        """Keep something, if the disk lets us."""
-        path = self._path(key)
-        temporary = path.with_name(f".{secrets.token_hex(8)}")
-        try:
-            temporary.write_bytes(dumps((key, data)))
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        """Save something under the key."""
+        write_atomically(self._path(key), dumps((key, data)), durable=False)
 
     def flush(self) -> None:
-        """Forget everything."""
+        """Remove all files."""
         for path in self._folder.glob(f"{self._base}.*.nbc"):
             path.unlink(missing_ok=True)
 
@@ -193,6 +193,6 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # Numba is untyped
         self._cache_file = _Overloads(cache_folder(), self._impl.filename_base)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function; a full or vanished disk must not end the work."""
+        """Save a compiled function; a full or missing disk does not stop the work."""
         with contextlib.suppress(OSError):
             super().save_overload(sig, data)

@@ -1,4 +1,4 @@
-"""The two ways in which this library compiles: ``kernel`` (entered from Python) and ``inline``."""
+"""Decorators that compile: ``kernel`` (called from Python), ``inline`` and ``by_type``."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from numba import njit
 from numba.core.registry import CPUDispatcher
 from numba.extending import overload
 
-from structuredbandits._compiled.cache import KernelCache, require_kernel_room
+from structuredbandits._compiled.cache import KernelCache, require_kernel_package
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _PACKAGE_PREFIX = __name__.split(".")[0] + "."
-# For what becomes part of kernels. An entry for Python and one for C, which nobody uses, would be
-# a quarter of the time that a first run compiles for.
-_MERGED = {
+# Options of functions that become part of kernels. Entry points for Python and C, which are never
+# used, would be a quarter of the compile time of a first run.
+_CALLED = {
     "nogil": True,
     "error_model": "numpy",
-    "forceinline": True,
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
+_MERGED = {**_CALLED, "forceinline": True}
 
 
 class _Merged(CPUDispatcher):  # type: ignore[misc]  # Numba is untyped
-    """What compiled code calls; from Python the missing entry would be a crash, so say it."""
+    """A function for compiled code only; a call from Python raises instead of crashing."""
 
     def __call__(self, *arguments: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is for compiled code; call a kernel around it")
@@ -34,20 +34,33 @@ class _Merged(CPUDispatcher):  # type: ignore[misc]  # Numba is untyped
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a function that only other compiled functions call.
 
-    It is not cached by itself: it becomes part of every kernel that uses it. Python cannot call it,
-    except within a kernel.
+    It becomes part of every kernel that uses it and has no cache entry of its own. Python cannot
+    call it.
     """
-    require_kernel_room(function)
-    made = njit(**_MERGED)(function)
+    return _for_compiled_code(function, _MERGED)
+
+
+def _for_compiled_code(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    require_kernel_package(function)
+    made = njit(**options)(function)
     made.__class__ = _Merged
     return made
 
 
+def called(function: Callable[..., Any]) -> Any:
+    """Compile a function of a few numbers that kernels call.
+
+    It is for work that is long and rare: merged into every place that needs it, it would be
+    compiled once for each. Python cannot call it.
+    """
+    return _for_compiled_code(function, _CALLED)
+
+
 def by_type(operation: Callable[..., Any]) -> Callable[[_Function], _Function]:
-    """Say what ``operation`` does in compiled code, chosen by the types of its arguments.
+    """Define ``operation`` in compiled code by the types of its arguments.
 
     The decorated function gets the types and returns a function of the same arguments, which is
-    merged into the kernel: a call would have to hand over every array of every tuple.
+    merged into the kernel: a call would have to pass every array of every tuple.
     """
     return overload(operation, jit_options=_MERGED)  # type: ignore[no-any-return]  # Numba is untyped
 
@@ -55,11 +68,11 @@ def by_type(operation: Callable[..., Any]) -> Callable[[_Function], _Function]:
 def owned_by_library(parts: Any) -> bool:
     """Whether a (nested) named tuple is made of the library's own classes only.
 
-    Kernels that run a user's policy are not stored on disk: the key of the stored ones covers
-    our sources, not hers.
+    Kernels that run a user's policy are not stored on disk: the key of the stored ones covers only
+    the library's sources.
     """
     if isinstance(parts, tuple):
-        # A class that was made by code without a module's name has None there.
+        # None for a class that was made by code without a module.
         home = type(parts).__module__ or ""
         ours = not hasattr(parts, "_fields") or home.startswith(_PACKAGE_PREFIX)
         return ours and all(owned_by_library(part) for part in parts)
@@ -73,7 +86,7 @@ class Kernel:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        require_kernel_room(function)
+        require_kernel_package(function)
         self.__wrapped__ = function
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
@@ -84,7 +97,7 @@ class Kernel:
 
     @property
     def unstored(self) -> Any:
-        """The variant for a user's own types; made when first needed."""
+        """The variant for a user's own types, compiled when first needed."""
         if self._unstored is None:
             self._unstored = njit(nogil=True, error_model="numpy")(self.__wrapped__)
         return self._unstored

@@ -1,9 +1,9 @@
 """NumPy generators inside kernels, without the cost of passing one.
 
-Handing a ``numpy.random.Generator`` to a compiled function costs microseconds a call, since Numba
-unpacks it anew each time. Four addresses say the same: the state, and the three functions that
-draw from it. ``borrow`` turns them back into a generator inside compiled code; the Python object
-must stay alive and stays the owner, so its ``bit_generator.state`` is always current.
+Passing a ``numpy.random.Generator`` to a compiled function costs microseconds per call, since Numba
+unpacks it each time. Four addresses are enough: the state, and the three functions that draw from
+it. ``borrow`` turns them back into a generator inside compiled code. The Python object must stay
+alive; it remains the owner, so its ``bit_generator.state`` is always current.
 """
 
 from __future__ import annotations
@@ -29,8 +29,21 @@ def new_generator(seed: int | np.random.SeedSequence | None) -> np.random.Genera
         return np.random.Generator(np.random.PCG64(seed))
     except (TypeError, ValueError):
         raise InvalidInput(
-            f"the seed is {seed!r}; give a whole number from 0 on, or None for any."
+            f"the seed is {seed!r}; give a whole number of at least 0, or None for a random one."
         ) from None
+
+
+def first_words(seed: np.random.SeedSequence) -> np.ndarray:
+    """The state of ``PCG64(seed)`` before its first draw, for ``open_stream``: (4,) uint64.
+
+    Examples
+    --------
+    >>> first_words(np.random.SeedSequence(7)).dtype
+    dtype('uint64')
+    """
+    start = np.random.PCG64(seed).state["state"]
+    words = [half for name in ("state", "inc") for half in divmod(start[name], 1 << 64)]
+    return np.array(words, dtype=np.uint64)
 
 
 _pointer_of: Any = ctypes.pythonapi.PyCapsule_GetPointer

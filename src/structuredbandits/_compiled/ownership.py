@@ -1,8 +1,8 @@
 """Arrays without reference counts, for the inner loops of kernels.
 
 Numba counts references to every array that passes through a function, with atomic instructions.
-The arrays of a kernel belong to its Python caller for the whole call, so the counting is for
-nothing, and it would cost more than the work itself.
+The arrays of a kernel belong to its Python caller during the whole call, so counting is not needed,
+and it would cost more than the computation itself.
 """
 
 from __future__ import annotations
@@ -35,5 +35,5 @@ def _unowned(typing_context: Any, value: Any) -> Any:
     return value(value), generate
 
 
-#: Called in compiled code with one argument; Numba gives it the first by itself.
+#: Called in compiled code with one argument; Numba adds the first argument.
 unowned: Any = intrinsic(_unowned)

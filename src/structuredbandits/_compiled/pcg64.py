@@ -1,8 +1,8 @@
-"""NumPy's PCG64 inside kernels, carried along in registers.
+"""NumPy's PCG64 inside kernels, kept in registers.
 
 A borrowed generator is called through a pointer for every number, and around each call a loop has
-to put all its own numbers away. A stream is four words that the loop carries along itself; it gives
-the numbers that ``numpy.random.Generator`` gives, to the last bit.
+to save its registers. A stream is four words that the loop keeps itself; its numbers are those of
+``numpy.random.Generator``, to the last bit.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from numba.np.random._constants import (
     ziggurat_nor_r,
 )
 
-from structuredbandits._compiled.cache import require_kernel_room
+from structuredbandits._compiled.cache import require_kernel_package
 from structuredbandits._compiled.decorators import inline
 
 _MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645
-_LOW_WORD, _ALL_BITS = 2**64 - 1, 2**128 - 1
 _UNIT = 2.0**-53
 
 
@@ -39,22 +38,6 @@ class Stream(NamedTuple):
     step_low: int
 
 
-def first_words(seed: np.random.SeedSequence) -> np.ndarray:
-    """Where the generator ``PCG64(seed)`` begins, for ``open_stream``: (4,) uint64.
-
-    Examples
-    --------
-    >>> first_words(np.random.SeedSequence(7)).dtype
-    dtype('uint64')
-    """
-    state_high, state_low, step_high, step_low = seed.generate_state(4, np.uint64).tolist()
-    step = (step_high << 65 | step_low << 1 | 1) & _ALL_BITS
-    start = (state_high << 64 | state_low) + step
-    state = (start * _MULTIPLIER + step) & _ALL_BITS
-    words = (state >> 64, state & _LOW_WORD, step >> 64, step & _LOW_WORD)
-    return np.array(words, dtype=np.uint64)
-
-
 @inline
 def open_stream(words: np.ndarray) -> Stream:
     """The stream at these words."""
@@ -63,7 +46,7 @@ def open_stream(words: np.ndarray) -> Stream:
 
 @inline
 def keep_stream(stream: Stream, words: np.ndarray) -> None:
-    """Let the next ``open_stream`` go on where this stream is."""
+    """Save the stream, so that the next ``open_stream`` continues it."""
     words[0], words[1] = stream.high, stream.low
 
 
@@ -111,8 +94,8 @@ def next_uniform(stream: Stream) -> tuple[float, Stream]:
 
 
 def _seldom(function: Callable[..., Any]) -> Any:
-    """Compile a function that stays a call, so that it takes no registers from the loop around."""
-    require_kernel_room(function)
+    """Compile a function that is not inlined, so that it takes no registers from the loop."""
+    require_kernel_package(function)
     return njit(nogil=True, error_model="numpy")(function)
 
 

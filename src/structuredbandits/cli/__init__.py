@@ -1,9 +1,8 @@
-"""The command line: one file a command, each a thin layer over the library.
+"""The command line: one file per command, each a thin layer over the library.
 
-This room reads what a user typed and shows what the library found. It must not compute anything
-that a program could not get from the library itself.
+Everything that a command computes is available from Python as well.
 """
 
-from structuredbandits.cli.app import main
+from structuredbandits.cli.main import main
 
 __all__ = ["main"]

@@ -1,7 +1,4 @@
-"""`structuredbandits analyze`: what a structure allows before any pull, as tables and pictures.
-
-This module knows the options and the order of the work. It must not know how arms compete.
-"""
+"""`structuredbandits analyze`: competitive arms and bounds of a structure, before any pull."""
 
 from __future__ import annotations
 
@@ -11,22 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from structuredbandits.cli.examples import examples
+from structuredbandits.cli.help_examples import examples
 from structuredbandits.cli.simulate import folder_name, whole_number
 
 if TYPE_CHECKING:
+    from structuredbandits.recommendation import RoundsToKnow
     from structuredbandits.structure import Structure
     from structuredbandits.theory import Analysis, AnalysisTable
 
 _COMMAND = "structuredbandits analyze"
-EXAMPLES = examples(
+ANALYZE_EXAMPLES = examples(
     f"{_COMMAND} three-arms",
     f"{_COMMAND} three-arms --theta 0.5 --theta 2.6 --horizon 50000",
     f"{_COMMAND} movielens --epsilon 0.05 --epsilon 0.1 --out pictures",
     f"{_COMMAND} linear --theta 0.5,0.5 --json",
 )
 REGIONS, COUNTS = "regions.png", "competitive.png"
-# For a finite Θ: about so large a share of the range of the means, if no ε is given.
+# For a finite Θ, if no ε is given: about this share of the range of the means.
 _USUAL_RADIUS = 1 / 30
 _MOST_ROWS = 20
 
@@ -45,9 +43,9 @@ def analyze(
         list[str] | None,
         typer.Option(
             metavar="θ",
-            show_default="all of Θ, in short",
-            help="A hidden parameter to look at closely: a number (0.5), a vector (0.9,0.2), or a "
-            "label or a part of one (18-24 artist). Repeat the option for several.",
+            show_default="a summary of all",
+            help="A hidden parameter to show in detail: a number (0.5), a vector (0.9,0.2), or a "
+            "label or part of one (18-24 artist). Repeat the option for several.",
         ),
     ] = None,
     horizon: Annotated[
@@ -56,18 +54,16 @@ def analyze(
             metavar="T",
             parser=whole_number,
             show_default=False,
-            help="Also print the theorems' bounds for T rounds.",
+            help="Also print the theoretical bounds for T rounds.",
         ),
     ] = None,
-    alpha: Annotated[
-        float, typer.Option(metavar="α", help="The α of UCB-C that the bounds are for.")
-    ] = 3.0,
+    alpha: Annotated[float, typer.Option(metavar="α", help="The α of UCB-C in the bounds.")] = 3.0,
     epsilon: Annotated[
         list[float] | None,
         typer.Option(
             metavar="ε",
             show_default="a few for a finite Θ",
-            help="Also count the arms that are the best within ε of θ. Repeat it for several.",
+            help="Also count the arms that are best within ε of θ. Repeat the option for several.",
         ),
     ] = None,
     out: Annotated[
@@ -76,45 +72,81 @@ def analyze(
             metavar="DIR",
             parser=folder_name,
             show_default=False,
-            help=f"Write two pictures, {REGIONS} and {COUNTS}, and a table (CSV) to this folder.",
+            help=f"Write two figures, {REGIONS} and {COUNTS}, and a table (CSV) to this folder.",
         ),
     ] = None,
+    fast: Annotated[
+        bool,
+        typer.Option("--fast", help="Do not simulate how many interactions tell types apart."),
+    ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON in place of the tables.")
+        bool, typer.Option("--json", help="Print JSON instead of the tables.")
     ] = False,
 ) -> None:
-    """Say what a structure allows before any pull: which arms compete, and what regret to expect.
+    """Analyse a structure before any pull: which arms compete, and which regret to expect.
 
-    An arm is competitive at θ if it is the best at some θ' that the best arm's rewards cannot
-    tell from θ. Only competitive arms cost more the longer one plays.
+    An arm is competitive at θ if it is the best at some θ' that the rewards of the best arm cannot
+    distinguish from θ. Only the regret of competitive arms grows with the horizon.
     """
+    from structuredbandits import theory
     from structuredbandits.cli.choices import read_thetas
     from structuredbandits.problems import load_structure
-    from structuredbandits.theory import analyze as find
 
     known = load_structure(structure)
     thetas = read_thetas(theta or [], known.parameters)
     radii = tuple(epsilon or _usual_radii(known))
     settings: Any = {"horizon": horizon, "alpha": alpha, "epsilon": radii}
-    reports = [find(known, value, **settings) for value in thetas]
-    # All of Θ takes longer than a few of its members, and is not always asked for.
-    table = None if reports and out is None else find(known, **settings)
+    reports = [theory.analyze(known, value, **settings) for value in thetas]
+    # An analysis of all of Θ takes longer than of a few θ, and is not always needed.
+    table = None if reports and out is None else theory.analyze(known, **settings)
     files = [] if table is None or out is None else _write(table, out)
     if as_json:
-        from structuredbandits.cli.display import print_json
+        from structuredbandits.cli.output import print_json
 
-        print_json(_plain_data(known, table, reports, files))
+        data = _plain_data(known, table, reports, files)
+        if not fast:
+            places = thetas or [None]
+            data["rounds_to_know"] = [
+                {key: found._asdict() for key, found in _rounds(known, place).items()}
+                for place in places
+            ]
+        print_json(data)
         return
-    for report in reports:
+    for report, place in zip(reports, thetas, strict=True):
         _print_report(report)
+        if not fast:
+            _print_rounds(known, place)
+        print()
     if table is not None and not reports:
         _print_table(table)
+        if not fast:
+            _print_rounds(known, None)
     for path in files:
         print(f"Wrote {path}")
 
 
+def _rounds(structure: Structure, theta: object) -> dict[str, RoundsToKnow]:
+    """How many interactions it takes under the default policy and under uniform sampling."""
+    from structuredbandits.recommendation import rounds_to_know
+
+    return {
+        "default": rounds_to_know(structure, theta=theta),
+        "uniform": rounds_to_know(structure, "uniform", theta=theta),
+    }
+
+
+def _print_rounds(structure: Structure, theta: object) -> None:
+    found = _rounds(structure, theta)
+    default, uniform = found["default"], found["uniform"]
+    print(
+        "Interactions until the best arm of a visitor is known with 90 % (median of "
+        f"{default.runs} simulated visitors): {default} under {default.policy}, {uniform} under "
+        "uniform sampling."
+    )
+
+
 def _usual_radii(structure: Structure) -> tuple[float, ...]:
-    """Some ε for a finite Θ, where C itself says little; none for a continuous one."""
+    """Default ε for a finite Θ, where C alone is not informative; none for a continuous Θ."""
     if structure.parameters.continuous:
         return ()
     wanted = _USUAL_RADIUS * float(structure.upper.max() - structure.lower.min())
@@ -126,11 +158,11 @@ def _usual_radii(structure: Structure) -> tuple[float, ...]:
 
 
 def _write(table: AnalysisTable, out: Path) -> list[Path]:
-    from structuredbandits.cli.folder import whole_folder
+    from structuredbandits.cli.output_folder import output_folder
     from structuredbandits.plots import competitive_plot, regions_plot, save
 
     names = [REGIONS, COUNTS, "analysis.csv"]
-    with whole_folder(out) as folder:
+    with output_folder(out) as folder:
         save(regions_plot(table), folder / REGIONS)
         save(competitive_plot(table), folder / COUNTS)
         table.to_frame().to_csv(folder / "analysis.csv")
@@ -153,20 +185,19 @@ def _plain_data(
 
 
 def _print_report(report: Analysis) -> None:
-    from structuredbandits.cli.display import print_table
-    from structuredbandits.theory.display import arm_rows, header_of, summary_lines, title_of
+    from structuredbandits.cli.output import print_table
+    from structuredbandits.theory.analysis_text import arm_rows, header_of, summary_lines, title_of
 
     header = header_of(report)
     print(title_of(report))
     print_table(header, arm_rows(report), right=("mean", "gap Δ", "ε", "η", *header[6:]))
     for line in summary_lines(report):
         print(line)
-    print()
 
 
 def _print_table(table: AnalysisTable) -> None:
-    from structuredbandits.cli.display import print_table
-    from structuredbandits.theory.display import table_lines
+    from structuredbandits.cli.output import print_table
+    from structuredbandits.theory.analysis_text import table_lines
 
     print(table.structure.name or "structure")
     if 0 < len(table.regions) <= _MOST_ROWS:
@@ -181,12 +212,12 @@ def _print_table(table: AnalysisTable) -> None:
         frame = table.to_frame()[names]
         step = -(-len(frame) // _MOST_ROWS)
         shown = [
-            (table.structure.label(i), *(f"{cell}" for cell in frame.iloc[i]))
+            (table.structure.label(i), *(f"{value}" for value in frame.iloc[i]))
             for i in range(0, len(frame), step)
         ]
         header = ["θ", "best arm", "C", "C̃", *radii]
         print_table(header, shown, right=tuple(header[2:]))
         if step > 1:
-            print(f"{len(shown)} of {len(frame):,} θ are shown; --out writes all.")
+            print(f"{len(shown)} of {len(frame):,} θ are shown; use --out to write all.")
     for line in table_lines(table):
         print(line)

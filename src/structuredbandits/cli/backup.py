@@ -1,7 +1,4 @@
-"""`structuredbandits backup` and `restore`: a whole service as one file.
-
-This module knows the options and what is printed. It must not know tables.
-"""
+"""`structuredbandits backup` and `restore`: a whole service as one file."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from structuredbandits.cli.examples import examples
+from structuredbandits.cli.help_examples import examples
 from structuredbandits.cli.keys import Database
 
 BACKUP_EXAMPLES = examples(
@@ -25,12 +22,12 @@ _DEFAULT = "structuredbandits.db"
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
     db: Database = _DEFAULT,
 ) -> None:
     """Write all experiments, subjects, decisions and keys to a file, while the service runs.
 
-    API keys are in it only as hashes, but the experiments' secret seeds are: keep it safe.
+    The file contains API keys only as hashes, but the secret seeds of experiments: keep it safe.
     """
     from structuredbandits.errors import InvalidInput
     from structuredbandits.service.backup import back_up
@@ -39,11 +36,13 @@ def backup(
     database = open_database(db)
     try:
         if database.is_sqlite and not Path(database.url.database or "").is_file():
-            raise InvalidInput(f"there is no database {database.url.database}; give --db.")
+            raise InvalidInput(f"the database {database.url.database} does not exist; check --db.")
         with reachable(database.url):
             with database.read() as connection:
                 if schema_version(connection) is None:
-                    raise InvalidInput(f"the database {database.name} holds no service.")
+                    raise InvalidInput(
+                        f"the database {database.name} is not that of a service; check --db."
+                    )
             counts = back_up(database, file)
         print(_counted(counts, f"written to {file}"))
     finally:
@@ -51,24 +50,24 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `backup` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `backup` wrote.")],
     db: Database = _DEFAULT,
 ) -> None:
-    """Fill an empty database from a backup; it may be of another kind than the first."""
-    from structuredbandits.service.backup import restore as run
+    """Restore a backup into an empty database, of SQLite or PostgreSQL."""
+    from structuredbandits.service.backup import restore as restore_backup
     from structuredbandits.service.storage import open_database, reachable
 
     database = open_database(db)
     try:
         with reachable(database.url):
-            counts = run(database, file)
+            counts = restore_backup(database, file)
         print(_counted(counts, f"restored into {database.name}"))
     finally:
         database.close()
 
 
 def _counted(counts: dict[str, int], what: str) -> str:
-    told = ", ".join(
+    parts = ", ".join(
         f"{counts[name]:,} {name}" for name in ("experiments", "subjects", "decisions", "keys")
     )
-    return f"{told} {what}"
+    return f"{parts} {what}"

@@ -1,30 +1,25 @@
-"""What a user may write for a problem, its policies and its θ, turned into what the library takes.
-
-This module knows the notation of the command line. It must not know how anything is shown.
-"""
+"""Reads the arguments for problem, policies and θ of the command line."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structuredbandits.errors import InvalidInput, InvalidParameter, InvalidPolicy
+from structuredbandits.policies.labels import split_labels
 
 if TYPE_CHECKING:
     from structuredbandits.problems import Problem
     from structuredbandits.structure import Structure
-    from structuredbandits.structure.theta import Parameters
+    from structuredbandits.structure.parameters import Parameters
 
-# What a structure from a file is tried with if nothing else is asked for.
+# Defaults for a structure from a file.
 FILE_HORIZON = 10_000
 _FILE_THETAS = 4
-# A comma that is not inside parentheses.
-_BETWEEN_POLICIES = re.compile(r",(?![^()]*\))")
 
 
-class Target(NamedTuple):
-    """What is simulated."""
+class SimulationTarget(NamedTuple):
+    """What is simulated: a problem or a structure, with θ and horizon."""
 
     source: Problem | Structure
     structure: Structure
@@ -33,26 +28,26 @@ class Target(NamedTuple):
     thetas: tuple[Any, ...]
     horizon: int
     remark: str | None
-    """Something that was chosen for the user, who should know it."""
+    """A choice that was made for the user, to be shown."""
 
 
 class Policies(NamedTuple):
-    """What it is simulated with."""
+    """The policies that are simulated."""
 
     names: list[str]
     left_out: dict[str, str]
-    """Of `all`, those that do not apply, and why."""
+    """Policies of `all` that do not apply, and why."""
 
 
-def read_target(text: str, thetas: Sequence[str], horizon: int | None) -> Target:
-    """Find the embedded problem or the file that is meant, and the θ and horizon to try."""
+def read_target(text: str, thetas: Sequence[str], horizon: int | None) -> SimulationTarget:
+    """Find the embedded problem or the file, and the θ and horizon to simulate."""
     from structuredbandits.problems import load_problem, load_structure, problem_names
 
     if text.strip().lower() in problem_names():
         problem = load_problem(text)
         own = read_thetas(thetas, problem.environment.parameters) or tuple(problem.thetas)
         rounds = problem.horizon if horizon is None else horizon
-        return Target(
+        return SimulationTarget(
             problem, problem.structure, problem.name, problem.title, own, rounds, remark=None
         )
     if not text.strip():
@@ -66,11 +61,13 @@ def read_target(text: str, thetas: Sequence[str], horizon: int | None) -> Target
     if not chosen:
         chosen, remark = _typical_thetas(structure)
     rounds = FILE_HORIZON if horizon is None else horizon
-    return Target(structure, structure, name, f"the structure in {text}", chosen, rounds, remark)
+    return SimulationTarget(
+        structure, structure, name, f"the structure in {text}", chosen, rounds, remark
+    )
 
 
 def _typical_thetas(structure: Structure) -> tuple[tuple[Any, ...], str]:
-    """Some θ to try when the user named none: the most likely ones, or some spread over Θ."""
+    """Default θ of a structure: the most likely ones, or some spread over Θ."""
     import numpy as np
 
     number = structure.n_parameters
@@ -83,11 +80,11 @@ def _typical_thetas(structure: Structure) -> tuple[tuple[Any, ...], str]:
         positions = ((np.arange(few) + 0.5) * number / few).astype(int)
         which = "spread over Θ"
     thetas = tuple(structure.parameters[int(position)] for position in positions)
-    return thetas, f"{few} of {number:,} θ are tried ({which}); choose others with --theta."
+    return thetas, f"{few} of {number:,} θ are simulated ({which}); choose others with --theta."
 
 
 def read_thetas(texts: Sequence[str], parameters: Parameters) -> tuple[Any, ...]:
-    """Read every `--theta`: one θ, or several with semicolons or (if θ is no vector) commas."""
+    """Read every `--theta`: one θ, or several separated by semicolons or (scalar θ) commas."""
     found: list[Any] = []
     for text in texts:
         for theta in _read_theta(text, parameters):
@@ -98,11 +95,11 @@ def read_thetas(texts: Sequence[str], parameters: Parameters) -> tuple[Any, ...]
 
 def _read_theta(text: str, parameters: Parameters) -> list[Any]:
     if not text.strip(" ,;"):
-        raise InvalidParameter(f"--theta {text!r} holds no θ; give one, or leave the option out.")
+        raise InvalidParameter(f"--theta {text!r} contains no θ; give one, or omit the option.")
     try:
         return [parameters.resolve(text)]
     except InvalidParameter:
-        # Not one θ as it stands; a label may hold a comma, so this comes second.
+        # Not a single θ; this is tried second, since a label may contain a comma.
         vector = parameters.dimension > 1 and parameters.points is not None
         parts = [part.strip() for part in text.split(";" if vector or ";" in text else ",")]
         if len(parts) == 1:
@@ -110,19 +107,19 @@ def _read_theta(text: str, parameters: Parameters) -> list[Any]:
         return [parameters.resolve(part) for part in parts if part]
 
 
-def read_policies(text: str, target: Target) -> Policies:
-    """Read `--policies`: names with commas between, or `all`."""
+def read_policies(text: str, target: SimulationTarget) -> Policies:
+    """Read `--policies`: names separated by commas, or `all`."""
     if text.strip().lower() == "all":
         return _all_policies(target)
-    names = [name.strip() for name in _BETWEEN_POLICIES.split(text) if name.strip()]
+    names = split_labels(text)
     if not names:
         raise InvalidPolicy(
-            f"--policies {text!r} names no policy; give some, for example ucb,ucb-c, or all."
+            f"--policies {text!r} contains no policy; give some, for example ucb,ucb-c, or all."
         )
     return Policies(names, {})
 
 
-def _all_policies(target: Target) -> Policies:
+def _all_policies(target: SimulationTarget) -> Policies:
     from structuredbandits.simulation.arguments import all_policies, read_problem
 
     structure, environment, *_ = read_problem(target.source, None)

@@ -1,7 +1,4 @@
-"""`structuredbandits doctor`: whether a service can run here, and whether its data are whole.
-
-This module knows what is printed. It must not know what is looked at.
-"""
+"""`structuredbandits doctor`: checks the installation and the database of a service."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from structuredbandits.cli.examples import examples
+from structuredbandits.cli.help_examples import examples
 from structuredbandits.cli.keys import Database
 
 DOCTOR_EXAMPLES = examples(
@@ -22,27 +19,27 @@ _SOMETHING_WRONG = 1
 def doctor(
     db: Database = "structuredbandits.db",
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON in place of the table.")
+        bool, typer.Option("--json", help="Print JSON instead of the table.")
     ] = False,
 ) -> None:
-    """Check packages, the database and what is in it; it changes nothing.
+    """Check the packages, the database and its content; nothing is changed.
 
-    Ends with 1 if something is wrong.
+    The exit code is 1 if a check fails.
     """
-    from structuredbandits.cli.display import print_json, print_table
-    from structuredbandits.service.checkup import check_up
+    from structuredbandits.cli.output import print_json, print_table
+    from structuredbandits.service.doctor import run_checks
     from structuredbandits.service.storage import open_database
 
     database = open_database(db)
     try:
-        findings = list(check_up(database))
+        findings = list(run_checks(database))
     finally:
         database.close()
     if as_json:
         print_json([finding._asdict() for finding in findings])
     else:
         print_table(
-            ["", "what", "found"],
+            ["", "check", "result"],
             [("ok" if one.good else "WRONG", one.what, one.told) for one in findings],
         )
     if not all(one.good for one in findings):

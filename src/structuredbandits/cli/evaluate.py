@@ -1,17 +1,14 @@
-"""`structuredbandits evaluate`: what other policies would have earned on a log.
-
-This module knows the options and what is printed. It must not know how anything is estimated.
-"""
+"""`structuredbandits evaluate`: estimates from a log what other policies would have earned."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from structuredbandits.cli.examples import examples
+from structuredbandits.cli.help_examples import examples
 from structuredbandits.cli.simulate import whole_number
+from structuredbandits.policies.labels import split_labels
 
 if TYPE_CHECKING:
     from structuredbandits.evaluation import Estimate
@@ -25,10 +22,6 @@ EVALUATE_EXAMPLES = examples(
     f"{_COMMAND} shop.csv --policy uniform --arm offer --reward paid --probability p",
     f"{_COMMAND} events.jsonl --policy ts-c --structure new.structure --structure-version 2",
 )
-# A comma that is not inside parentheses.
-_BETWEEN_POLICIES = re.compile(r",(?![^()]*\))")
-# Below this share of the log's decisions, an estimate stands on few of them.
-_FEW = 0.01
 
 
 def evaluate(
@@ -38,7 +31,7 @@ def evaluate(
             metavar="LOG...",
             show_default=False,
             help="CSV, Parquet or JSON lines: files, a folder, or a pattern in quotes. One row is "
-            "one decision, with columns arm, reward and probability, and if there are subjects, "
+            "one decision, with columns arm, reward and probability, and for subjects "
             "subject and decision.",
         ),
     ],
@@ -46,7 +39,7 @@ def evaluate(
         list[str],
         typer.Option(
             metavar="NAMES",
-            help="Policies, with commas between: uniform, 'always NAME', or as in "
+            help="Policies, separated by commas: uniform, 'always NAME', or as in "
             "'structuredbandits policies'.",
         ),
     ],
@@ -67,34 +60,53 @@ def evaluate(
             "uniformly random choices.",
         ),
     ] = None,
-    level: Annotated[float, typer.Option(metavar="P", help="Of the intervals.")] = 0.95,
+    level: Annotated[
+        float, typer.Option(metavar="P", help="Confidence level of the intervals.")
+    ] = 0.95,
     bootstrap: Annotated[
-        bool, typer.Option("--bootstrap", help="Intervals by drawing subjects anew.")
+        bool, typer.Option("--bootstrap", help="Bootstrap intervals: resample subjects.")
     ] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="For the bootstrap and replay.")] = 0,
-    arm: Annotated[str, typer.Option(metavar="COLUMN", help="The arm shown.")] = "arm",
-    reward: Annotated[str, typer.Option(metavar="COLUMN", help="What it earned.")] = "reward",
+    limits: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW,HIGH",
+            show_default="0,1 if all rewards are 0 or 1",
+            help="Limits of the rewards, which allow intervals from few decisions.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Seed of the bootstrap and of replay.")
+    ] = 0,
+    arm: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Column of the option that was shown.")
+    ] = "arm",
+    reward: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the reward.")] = "reward",
     probability: Annotated[
-        str, typer.Option(metavar="COLUMN", help="With which it had been chosen.")
+        str,
+        typer.Option(metavar="COLUMN", help="Column of the probability with which it was chosen."),
     ] = "probability",
     subject: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", show_default="subject, if there is one", help="Who."),
+        typer.Option(
+            metavar="COLUMN",
+            show_default="subject, if present",
+            help="Column of the subject.",
+        ),
     ] = None,
     order: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            show_default="decision or round, if there is one",
-            help="What sorts a subject's decisions.",
+            show_default="decision or round, if present",
+            help="Column that sorts the decisions of a subject.",
         ),
     ] = None,
     allowed: Annotated[
         str | None,
         typer.Option(
             metavar="COLUMN",
-            show_default="allowed, if there is one",
-            help="The arms that could be shown, as a|b.",
+            show_default="allowed, if present",
+            help="Column of the allowed arms, written as a|b.",
         ),
     ] = None,
     structure_version: Annotated[
@@ -103,28 +115,29 @@ def evaluate(
             metavar="N",
             parser=whole_number,
             show_default=False,
-            help="Only a service's decisions on this version of its structure.",
+            help="Only decisions made with this version of the structure.",
         ),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON in place of the table.")
+        bool, typer.Option("--json", help="Print JSON instead of the table.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing but errors, or JSON.")
+        bool, typer.Option("--quiet", "-q", help="Print only errors, or JSON.")
     ] = False,
 ) -> None:
     """Estimate from a log what other policies would have earned.
 
-    The log says which arm was shown, with which probability, and what it earned. Each policy is
-    asked what it would have done in the same decisions, after the same history.
+    The log contains the option that was shown, its probability, and its reward. Each policy is
+    evaluated on the same decisions, after the same history.
     """
-    from structuredbandits.evaluation import evaluate as run
+    from structuredbandits import evaluation
 
     options: dict[str, Any] = {
         "structure": structure,
         "method": method,
         "level": level,
-        "interval": "bootstrap" if bootstrap else "normal",
+        "interval": "bootstrap" if bootstrap else "auto",
+        "limits": _limits(limits),
         "seed": seed,
         "arm": arm,
         "reward": reward,
@@ -136,69 +149,90 @@ def evaluate(
         "progress": "off" if quiet else "lines",
     }
     source = log if len(log) > 1 else log[0]
-    estimates = [run(source, name, **options) for name in ["logged", *_names(policy)]]
+    estimates = [
+        evaluation.evaluate(source, name, **options) for name in ["logged", *_names(policy)]
+    ]
     if as_json:
         import dataclasses
 
-        from structuredbandits.cli.display import print_json
+        from structuredbandits.cli.output import print_json
 
         print_json([dataclasses.asdict(estimate) for estimate in estimates])
     elif not quiet:
         _print_estimates(estimates)
 
 
+def _limits(text: str | None) -> tuple[float, float] | None:
+    from structuredbandits.errors import InvalidInput
+
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInput(f"--limits {text!r} are not two numbers; write 1,5 or so.") from None
+    return low, high
+
+
 def _names(texts: list[str]) -> list[str]:
     from structuredbandits.errors import InvalidPolicy
 
-    parts = [part.strip() for text in texts for part in _BETWEEN_POLICIES.split(text)]
-    names = [part for part in parts if part]
+    names = [name for text in texts for name in split_labels(text)]
     if not names:
-        raise InvalidPolicy("--policy names no policy; give some, for example uniform,ts-c.")
+        raise InvalidPolicy("--policy is empty; give some policies, for example uniform,ts-c.")
     return names
 
 
 def _print_estimates(estimates: list[Estimate]) -> None:
-    from structuredbandits.cli.display import console, print_table
+    from structuredbandits.cli.output import console, print_table
 
     logged = estimates[0]
     print_table(
-        ["policy", "reward a decision", f"{100 * logged.level:g} % interval", "method", "worth"],
+        [
+            "policy",
+            "reward per decision",
+            f"{100 * logged.level:g} % interval",
+            "method",
+            "effective sample size",
+        ],
         [
             (
-                "the log's own" if e is logged else e.policy,
+                "logged policy" if e is logged else e.policy,
                 f"{e.value:.4g}",
-                f"{e.low:.4g} to {e.high:.4g}",
+                "none" if e.interval == "none" else f"{e.low:.4g} to {e.high:.4g}",
                 e.method,
                 f"{e.effective_sample_size:,.0f}",
             )
             for e in estimates
         ],
-        right=("reward a decision", "worth"),
+        right=("reward per decision", "effective sample size"),
     )
     screen = console()
     who = f" of {logged.subjects:,} subjects" if logged.subjects != logged.n else ""
     screen.print(f"{logged.n:,} decisions{who}", style="dim", markup=False)
     screen.print(
-        "worth: so many decisions made by the policy itself would tell as much",
+        "effective sample size: number of the policy's own decisions with the same precision",
         style="dim",
         markup=False,
     )
-    for estimate in estimates[1:]:
+    for estimate in estimates:
         for remark in _remarks(estimate):
             screen.print(remark, markup=False)
 
 
 def _remarks(estimate: Estimate) -> list[str]:
-    """What a reader should know before believing an estimate."""
+    """Warnings about an estimate."""
     remarks = []
     if estimate.uncovered > 0:
         remarks.append(
-            f"{estimate.policy} gives {estimate.uncovered:.1%} of its choices to arms that the log "
-            "never shows: their rewards are not in the estimate, or come from the structure only."
+            f"{estimate.policy} makes {estimate.uncovered:.1%} of its choices among arms that the "
+            "log never shows: their rewards are missing, or come from the structure only."
         )
-    if estimate.method != "replay" and estimate.effective_sample_size < _FEW * estimate.n:
+    if estimate.interval == "none":
+        remarks.append(f"No interval for {estimate.policy}: {estimate.reason}.")
+    if estimate.interval == "betting":
         remarks.append(
-            f"{estimate.policy} differs so much from the log that few decisions tell about it: "
-            "do not trust the interval."
+            f"The interval for {estimate.policy} is by betting, which holds for few decisions: "
+            f"{estimate.reason}."
         )
     return remarks

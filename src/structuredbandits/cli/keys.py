@@ -1,7 +1,4 @@
-"""`structuredbandits keys`: make, list and revoke API keys of a service.
-
-This module knows the options and what is printed. It must not know how keys are kept.
-"""
+"""`structuredbandits keys`: creates, lists and revokes the API keys of a service."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from structuredbandits.cli.examples import examples
+from structuredbandits.cli.help_examples import examples
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -20,6 +17,7 @@ _COMMAND = "structuredbandits keys"
 KEYS_EXAMPLES = examples(
     f"{_COMMAND} create --db bandits.db --scopes admin",
     f"{_COMMAND} create --db bandits.db --scopes decide,reward --experiment shop",
+    f"{_COMMAND} create --db bandits.db --experiment shop --origins https://shop.example",
     f"{_COMMAND} list --db bandits.db",
     f"{_COMMAND} revoke 3f2a9c01d4e5 --db bandits.db",
 )
@@ -36,7 +34,7 @@ _DEFAULT = "structuredbandits.db"
 
 keys = typer.Typer(
     name="keys",
-    help="Make, list and revoke the API keys of a service.",
+    help="Create, list and revoke the API keys of a service.",
     epilog=KEYS_EXAMPLES,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -61,30 +59,64 @@ def create(
     scopes: Annotated[
         str,
         typer.Option(
-            metavar="SCOPES", help="With commas between: decide, reward, read, admin (everything)."
+            metavar="SCOPES", help="Separated by commas: decide, reward, read, admin (everything)."
         ),
     ] = "decide,reward",
     experiment: Annotated[
         str | None,
-        typer.Option(metavar="ID", show_default="all of them", help="The only one it opens."),
+        typer.Option(metavar="ID", show_default="all", help="The only experiment it can access."),
     ] = None,
-    label: Annotated[str, typer.Option(metavar="TEXT", help="What it is for.")] = "",
+    label: Annotated[str, typer.Option(metavar="TEXT", help="A note about its purpose.")] = "",
+    origins: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORIGINS",
+            show_default=False,
+            help="Make a publishable key, for web pages of these origins (separated by commas).",
+        ),
+    ] = None,
+    per_address: Annotated[
+        int,
+        typer.Option(metavar="N", help="Requests per minute from one address, if publishable."),
+    ] = 600,
+    per_subject: Annotated[
+        int,
+        typer.Option(metavar="N", help="Decisions per minute for one subject, if publishable."),
+    ] = 60,
+    signed: Annotated[
+        bool,
+        typer.Option(
+            "--signed",
+            help="Require subject tokens, if publishable; the secret that signs them is printed "
+            "in a second line.",
+        ),
+    ] = False,
     db: Database = _DEFAULT,
 ) -> None:
-    """Make a key and print it, this once: only its hash is kept."""
-    from structuredbandits.service.keys import create_key
+    """Create a key and print it once: only its hash is stored."""
+    from structuredbandits.errors import InvalidInput
+    from structuredbandits.service.security.api_keys import create_key, subject_secret
+    from structuredbandits.service.security.publishable_keys import PublicTerms, read_origins
 
+    public = None
+    if origins is not None:
+        public = PublicTerms(read_origins(origins.split(",")), per_address, per_subject, signed)
+    elif signed:
+        raise InvalidInput("--signed is for publishable keys; give their --origins.")
     with _opened(db) as connection:
-        text, _ = create_key(connection, scopes.split(","), experiment, label)
+        text, grant = create_key(connection, scopes.split(","), experiment, label, public)
+        secret = subject_secret(connection, grant)
     print(text)
+    if secret is not None:
+        print(secret)
 
 
 @keys.command("list")
 def show(db: Database = _DEFAULT) -> None:
-    """List the keys, without what would open anything."""
-    from structuredbandits.cli.display import print_table
-    from structuredbandits.service.answers import timestamp
-    from structuredbandits.service.keys import list_keys
+    """List the keys by ID, without their secret parts."""
+    from structuredbandits.cli.output import print_table
+    from structuredbandits.service.decisions.explanation import timestamp
+    from structuredbandits.service.security.api_keys import list_keys
 
     with _opened(db) as connection:
         found = list_keys(connection)
@@ -106,11 +138,11 @@ def show(db: Database = _DEFAULT) -> None:
 
 @keys.command()
 def revoke(
-    key: Annotated[str, typer.Argument(metavar="ID", help="The key's id, not the key.")],
+    key: Annotated[str, typer.Argument(metavar="ID", help="The ID of the key, not the key.")],
     db: Database = _DEFAULT,
 ) -> None:
-    """Let a key open nothing any more."""
-    from structuredbandits.service.keys import revoke_key
+    """Revoke a key: it no longer gives access."""
+    from structuredbandits.service.security.api_keys import revoke_key
 
     with _opened(db) as connection:
         revoke_key(connection, key)

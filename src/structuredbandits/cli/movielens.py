@@ -1,7 +1,4 @@
-"""`structuredbandits movielens`: counts from a user's own copy of the data set.
-
-This module knows the options. It must not know the format of the raw files.
-"""
+"""`structuredbandits movielens`: counts from your own copy of the data set."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from structuredbandits.cli.examples import examples
+from structuredbandits.cli.help_examples import examples
 from structuredbandits.cli.simulate import whole_number
 
 MOVIELENS_EXAMPLES = examples(
@@ -29,14 +26,14 @@ def movielens(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="Where the counts go.")
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The file for the counts.")
     ] = Path("movielens_counts.csv"),
     seed: Annotated[
         int,
         typer.Option(
             metavar="N",
             parser=whole_number,
-            help="Seed of the genre that is drawn for a movie with several.",
+            help="Seed that chooses one genre of a movie with several.",
         ),
     ] = 0,
 ) -> None:
@@ -51,6 +48,6 @@ def movielens(
     write_counts(counted, out)
     print(
         f"{counted.ratings:,} ratings of {counted.movies:,} movies by {counted.users:,} users; "
-        f"{counted.segments} segments with enough of them."
+        f"{counted.segments} segments with enough ratings."
     )
     print(f"The counts are in {out}.")

@@ -1,88 +1,57 @@
-"""`structuredbandits policies`: the names that `--policies` understands.
-
-This module knows how they are listed. It must not know how they choose.
-"""
+"""`structuredbandits policies`: the names that `--policies` accepts."""
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from structuredbandits.policies.algorithm import Algorithm
-
-_LETTERS = {
-    "mu_hat": "μ̂",
-    "mu_k": "μ_k",
-    "sigma": "σ",
-    "alpha": "α",
-    "beta": "β",
-    "gamma": "γ",
-    " <= ": " ≤ ",
-}
-_SUFFIXES = {
-    "-c": "Algorithm-C: choose only among arms that are best at some plausible θ",
-    "-c-kl": "... and now and then pull the arm whose mean varies most over the plausible θ",
-    "-c-entropy": "... or the arm whose mean has the largest Shannon entropy over them",
-    "-c-differential": "... or the largest differential entropy",
-    "-c-random": "... or any arm",
-    "-cj": "Algorithm-C with the joint confidence set, which looks at all arms' rewards together",
-}
+    from structuredbandits.policies.policy_descriptions import PolicyRow
 
 
 def policies(
-    as_json: Annotated[bool, typer.Option("--json", help="Print all names as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead of the tables.")
+    ] = False,
 ) -> None:
-    """List the policies and how their names are made."""
-    from structuredbandits.cli.display import print_json, print_table
-    from structuredbandits.policies.registry import make_algorithm, policy_names
+    """List the policies and the suffixes of their names."""
+    from structuredbandits.cli.output import print_json, print_table
+    from structuredbandits.policies.policy_descriptions import SUFFIXES, describe_policies
+    from structuredbandits.policies.registry import policy_names
 
-    names = policy_names()
+    rows = describe_policies()
     if as_json:
-        print_json([_entry(name) for name in names])
+        about = {row.name: row for row in rows}
+        print_json([_entry(name, about.get(name)) for name in policy_names()])
         return
-    whole = [name for name in names if make_algorithm(name).name == name]
-    bases = [name for name in whole if make_algorithm(name).classical]
-    others = [name for name in whole if name not in bases]
-    print_table(["base policy", "index of an arm, or rule"], map(_row, bases))
-    print_table(["structured policy", "rule"], map(_row, others))
-    print_table(["after a base policy", "what it adds"], _SUFFIXES.items())
-    print("μ̂_k, n_k: mean and number of arm k's rewards; t: rounds so far; T: horizon.")
-    print(
-        "Parameters go in parentheses: ucb-c(alpha=2). Several names: ucb,ts,ts-c. Every one: all"
+    print_table(["base policy", "what it does"], [_cells(row) for row in rows if row.classical])
+    print_table(
+        ["structured policy", "what it does"], [_cells(row) for row in rows if not row.classical]
     )
+    print_table(["suffix of a base policy", "what it adds"], SUFFIXES.items())
+    print("Parameters in parentheses: ucb-c(alpha=2). Several: ucb,ts,ts-c. All: all")
+    print("Rules, references and when to use which: structuredbandits policies --json")
 
 
-def _row(name: str) -> tuple[str, str]:
+def _cells(row: PolicyRow) -> tuple[str, str]:
+    text = row.summary or row.rule
+    for need in row.needs:
+        text += " Better with a horizon." if need == "horizon" else f" Needs {need}."
+    return row.call, text
+
+
+def _entry(name: str, row: PolicyRow | None) -> dict[str, Any]:
     from structuredbandits.policies.registry import make_algorithm
 
     algorithm = make_algorithm(name)
-    settings = ", ".join(f"{key}={value}" for key, value in _settings(algorithm).items())
-    return (f"{name}({settings})" if settings else name), _line(algorithm)
-
-
-def _entry(name: str) -> dict[str, Any]:
-    from structuredbandits.policies.registry import make_algorithm
-
-    algorithm = make_algorithm(name)
-    return {"name": name, "classical": bool(algorithm.classical), "code": repr(algorithm)}
-
-
-def _settings(algorithm: Algorithm) -> dict[str, Any]:
-    values = {f.name: getattr(algorithm, f.name) for f in dataclasses.fields(algorithm)}
-    return {
-        name: f"{value:g}" if isinstance(value, float) else value
-        for name, value in values.items()
-        if value is not None
+    entry = {"name": name, "classical": bool(algorithm.classical), "code": repr(algorithm)}
+    if row is None:
+        return entry
+    return entry | {
+        "summary": row.summary,
+        "use": row.use,
+        "needs": list(row.needs),
+        "reference": row.reference,
+        "rule": row.rule,
     }
-
-
-def _line(algorithm: Algorithm) -> str:
-    """The first line of its documentation, with the mathematics in its own letters."""
-    line = (inspect.getdoc(algorithm) or "").splitlines()[0]
-    for text, letter in _LETTERS.items():
-        line = line.replace(text, letter)
-    return line.replace("*mean*", "mean").rstrip(".")

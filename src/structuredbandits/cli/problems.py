@@ -1,7 +1,4 @@
-"""`structuredbandits problems`: the problems that come with the library.
-
-This module knows how they are listed. It must not know how they are made.
-"""
+"""`structuredbandits problems`: the problems that come with the library."""
 
 from __future__ import annotations
 
@@ -13,10 +10,12 @@ _THETAS_SHOWN = 4
 
 
 def problems(
-    as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead of the table.")
+    ] = False,
 ) -> None:
-    """List the embedded problems."""
-    from structuredbandits.cli.display import print_json, print_table
+    """List the embedded problems: number of arms, number of θ (visitor types), default θ."""
+    from structuredbandits.cli.output import print_json, print_table
     from structuredbandits.problems import describe_problems
 
     rows = describe_problems()
@@ -24,7 +23,7 @@ def problems(
         print_json([row._asdict() for row in rows])
         return
     print_table(
-        ["name", "arms", "θ", "what it is", "default θ"],
+        ["name", "arms", "θ", "description", "default θ"],
         [
             (row.name, f"{row.arms}", f"{row.parameters:,}", row.title, _some(row.thetas))
             for row in rows

@@ -1,7 +1,4 @@
-"""`structuredbandits reproduce`: the published figures, and one page that shows them.
-
-This module knows the options and the order of the work. It must not know what a figure shows.
-"""
+"""`structuredbandits reproduce`: the published figures, and a report that shows them."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from structuredbandits.cli.examples import examples
+from structuredbandits.cli.help_examples import examples
 from structuredbandits.cli.simulate import folder_name, whole_number
 
 _COMMAND = "structuredbandits reproduce"
@@ -27,7 +24,7 @@ def reproduce(
         typer.Argument(
             metavar="[ID ... | all]",
             show_default=False,
-            help="Which figures; without one the list of all ids is printed.",
+            help="IDs of figures; without one, all IDs are listed.",
         ),
     ] = None,
     runs: Annotated[
@@ -35,8 +32,8 @@ def reproduce(
         typer.Option(
             metavar="N",
             parser=whole_number,
-            show_default="the paper's 100; fewer beyond it",
-            help="Runs of every simulation.",
+            show_default="100 as in the paper; fewer for other figures",
+            help="Runs per simulation.",
         ),
     ] = None,
     seed: Annotated[
@@ -45,30 +42,28 @@ def reproduce(
     out: Annotated[
         Path,
         typer.Option(
-            metavar="DIR", parser=folder_name, help="Where pictures, tables and the report go."
+            metavar="DIR", parser=folder_name, help="Folder for figures, tables and the report."
         ),
     ] = Path("reproduced"),
     n_jobs: Annotated[
         int,
-        typer.Option(
-            metavar="N", parser=whole_number, help="Threads that simulate; -1 for all cores."
-        ),
+        typer.Option(metavar="N", parser=whole_number, help="Number of threads; -1 for all cores."),
     ] = -1,
     picture_format: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="png, svg or pdf.")
     ] = "png",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
-    """Reproduce the figures of the paper, with what it claims and whether that held.
+    """Reproduce the figures of the paper, and check its claims.
 
-    Interrupted work goes on where it stopped: a finished figure is not made again.
+    After an interruption, the same command continues: finished figures are kept.
     """
     from rich.console import Console
 
     from structuredbandits import experiments
     from structuredbandits.experiments.experiment import PAPER
     from structuredbandits.report import write_report
-    from structuredbandits.report.words import verdict
+    from structuredbandits.report.wording import verdict
 
     console = Console(highlight=False, soft_wrap=True)
     if not ids:

@@ -1,15 +1,14 @@
-"""`structuredbandits serve`: decisions over HTTP.
-
-This module knows the options and how a server ends. It must not know what it serves.
-"""
+"""`structuredbandits serve`: runs the service, which makes decisions over HTTP."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from structuredbandits.cli.examples import examples
+from structuredbandits.cli.config_file import read_config
+from structuredbandits.cli.help_examples import examples
 from structuredbandits.cli.simulate import whole_number
 
 if TYPE_CHECKING:
@@ -30,17 +29,22 @@ def serve(
         typer.Argument(
             metavar="[STRUCTURE]",
             show_default=False,
-            help="A .structure file or the name of an embedded problem, of which an experiment is "
-            "made if there is none yet; without it, the experiments in the database are served.",
+            help="A .structure file or the name of an embedded problem: an experiment with it is "
+            "created if it does not exist. Without it, the experiments of the database are served.",
         ),
     ] = None,
     policy: Annotated[
-        str, typer.Option(metavar="NAME", help="Who decides in that experiment.")
-    ] = "hierarchical",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default="hierarchical, or posterior without standard errors",
+            help="The policy of that experiment.",
+        ),
+    ] = None,
     experiment: Annotated[
         str | None,
         typer.Option(
-            metavar="ID", show_default="the structure's name", help="The experiment's id."
+            metavar="ID", show_default="name of the structure", help="The ID of the experiment."
         ),
     ] = None,
     floor: Annotated[
@@ -54,52 +58,99 @@ def serve(
             help="A file for SQLite, or postgresql://...",
         ),
     ] = "structuredbandits.db",
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on.")
+    ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(metavar="N", parser=whole_number, help="Where to listen; 0 for any.")
+        int,
+        typer.Option(
+            metavar="N", parser=whole_number, help="The port to listen on; 0 for any free port."
+        ),
     ] = 8000,
     insecure: Annotated[
         bool,
-        typer.Option("--insecure", help="Ask for no API keys; only on an address of this machine."),
+        typer.Option("--insecure", help="Require no API keys; only with a loopback address."),
     ] = False,
     writers: Annotated[
         int,
-        typer.Option(metavar="N", parser=whole_number, help="Writing connections of PostgreSQL."),
+        typer.Option(
+            metavar="N", parser=whole_number, help="Number of writing connections to PostgreSQL."
+        ),
     ] = 1,
     queue: Annotated[
         int,
         typer.Option(
             metavar="N",
             parser=whole_number,
-            help="Writes that may wait; further ones are answered with 429.",
+            help="Maximum number of waiting writes; further requests get status 429.",
         ),
     ] = 4096,
     request_seconds: Annotated[
         float,
-        typer.Option(metavar="S", help="Seconds after which a request is answered with 503."),
+        typer.Option(metavar="S", help="Seconds after which a request gets status 503."),
     ] = 5.0,
+    connections: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=whole_number,
+            help="Maximum number of connections; fewer if the process may open fewer files.",
+        ),
+    ] = 4096,
+    connections_per_address: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole_number,
+            show_default="half of all",
+            help="Maximum number of connections from one address; a proxy is one address.",
+        ),
+    ] = None,
     public_metrics: Annotated[
-        bool, typer.Option("--public-metrics", help="Let /metrics be read without a key.")
+        bool, typer.Option("--public-metrics", help="Allow reading /metrics without a key.")
     ] = False,
     start_seconds: Annotated[
         float,
-        typer.Option(metavar="S", help="How long to wait at the start for a PostgreSQL."),
+        typer.Option(metavar="S", help="Seconds to wait for PostgreSQL at the start."),
     ] = 30.0,
+    drain_seconds: Annotated[
+        float,
+        typer.Option(metavar="S", help="Seconds to keep answering after SIGTERM, while not ready."),
+    ] = 0.0,
+    retention_share: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            help="Share of an experiment's subjects that retention deletes without confirmation.",
+        ),
+    ] = 0.5,
     log_requests: Annotated[
         bool, typer.Option("--log-requests", help="Log every request, not only failures.")
     ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            envvar="STRUCTUREDBANDITS_CONFIG",
+            is_eager=True,
+            callback=read_config,
+            show_default=False,
+            help="A TOML file with options of this command, such as port = 8080.",
+        ),
+    ] = None,
 ) -> None:
-    """Serve decisions over HTTP, with every answer stored durably.
+    """Serve decisions over HTTP; every decision is stored durably before it is returned.
 
-    The console is at /, the lab at /lab, the API's documentation at /docs.
+    The console is at /, the lab at /lab, the documentation of the API at /docs. Each option can
+    also be an environment variable, such as STRUCTUREDBANDITS_PORT for --port.
     """
     from structuredbandits.errors import InvalidInput
-    from structuredbandits.service.settings import ServiceSettings
+    from structuredbandits.service.settings import ConnectionLimits, ServiceSettings
 
     if insecure and host not in _LOOPBACK:
         raise InvalidInput(
-            f"--insecure is refused on {host!r}, which others may reach; listen on 127.0.0.1, or "
-            "make API keys with 'structuredbandits keys create'."
+            f"--insecure is refused on {host!r}, which other machines may reach; listen on "
+            "127.0.0.1, or create API keys with 'structuredbandits keys create'."
         )
     if not 0 <= port <= 65_535:
         raise InvalidInput(f"--port is {port}; give a number from 0 to 65535.")
@@ -107,10 +158,20 @@ def serve(
         raise InvalidInput(f"--writers is {writers}; give a number from 1 to 32.")
     if queue < 1:
         raise InvalidInput(f"--queue is {queue}; give at least 1.")
+    for name, number in (
+        ("connections", connections),
+        ("connections-per-address", connections_per_address),
+    ):
+        if number is not None and number < 1:
+            raise InvalidInput(f"--{name} is {number}; give at least 1.")
     if not 0.1 <= request_seconds <= 3600.0:
         raise InvalidInput(f"--request-seconds is {request_seconds:g}; give 0.1 to 3600.")
     if not 0.0 <= start_seconds <= 3600.0:
         raise InvalidInput(f"--start-seconds is {start_seconds:g}; give 0 to 3600.")
+    if not 0.0 <= drain_seconds <= 3600.0:
+        raise InvalidInput(f"--drain-seconds is {drain_seconds:g}; give 0 to 3600.")
+    if not 0.0 <= retention_share <= 1.0:
+        raise InvalidInput(f"--retention-share is {retention_share:g}; give 0 to 1.")
     try:
         from structuredbandits.service.runtime import Service
         from structuredbandits.service.server import run, wait_for_database
@@ -126,6 +187,9 @@ def serve(
         request_seconds=request_seconds,
         public_metrics=public_metrics,
         log_requests=log_requests,
+        drain_seconds=drain_seconds,
+        retention_share=retention_share,
+        connections=ConnectionLimits(connections, connections_per_address),
     )
     wait_for_database(settings.database, start_seconds)
     service = Service(settings)
@@ -134,14 +198,15 @@ def serve(
     run(service, host, port)
 
 
-def _provide(service: Service, structure: str, policy: str, name: str | None, floor: float) -> None:
-    """Make the experiment unless it is there."""
+def _provide(
+    service: Service, structure: str, policy: str | None, name: str | None, floor: float
+) -> None:
+    """Create the experiment unless it exists."""
     import re
-    from pathlib import Path
 
     from structuredbandits.problems import load_structure
-    from structuredbandits.service.experiments import (
-        ExperimentSettings,
+    from structuredbandits.service.experiments.experiment_settings import ExperimentSettings
+    from structuredbandits.service.experiments.stored_experiment import (
         create_experiment,
         find_experiment,
         prepare,
@@ -153,7 +218,8 @@ def _provide(service: Service, structure: str, policy: str, name: str | None, fl
         if find_experiment(connection, chosen) is not None:
             return
     settings = ExperimentSettings(floor=floor)
-    version = prepare(1, loaded, policy, settings)
+    usual = "posterior" if loaded.standard_errors is None else "hierarchical"
+    version = prepare(1, loaded, policy or usual, settings)
 
     def make(connection: Any) -> None:
         if find_experiment(connection, chosen) is None:

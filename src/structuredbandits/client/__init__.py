@@ -1,6 +1,7 @@
-"""Ask a running service for decisions, from a program that needs nothing else of the library.
+"""Clients of a running service: `Client` waits for each response, `AsyncClient` is awaited.
 
-The clients know HTTP and the errors; they import no policy, no structure and no numpy.
+They import neither NumPy nor the rest of the library, so that a program that only asks for
+decisions starts fast.
 
 >>> from structuredbandits.client import Client
 >>> client = Client("http://127.0.0.1:8000", key="sb_secret")
@@ -11,8 +12,8 @@ Client('http://127.0.0.1:8000', key=...)
 
 from __future__ import annotations
 
-from structuredbandits.client.asynchronous import AsyncClient
-from structuredbandits.client.records import (
+from structuredbandits.client._async_client import AsyncClient
+from structuredbandits.client._records import (
     Correction,
     Decision,
     Experiment,
@@ -20,8 +21,9 @@ from structuredbandits.client.records import (
     Reward,
     Subject,
 )
-from structuredbandits.client.retries import Retries
-from structuredbandits.client.sync import Client
+from structuredbandits.client._retry import Retries
+from structuredbandits.client._subject_tokens import sign_subject
+from structuredbandits.client._sync_client import Client
 
 __all__ = [
     "AsyncClient",
@@ -33,4 +35,5 @@ __all__ = [
     "Retries",
     "Reward",
     "Subject",
+    "sign_subject",
 ]

@@ -1,5 +1,4 @@
-"""What has been seen, and which θ are still plausible after it.
+"""Evidence, and the θ that are still plausible given it.
 
-This room knows structures and evidence; it must not know who chooses arms or where rewards come
-from.
+This package does not depend on policies or environments.
 """

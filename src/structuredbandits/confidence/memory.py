@@ -1,4 +1,4 @@
-"""What a run remembers beside its evidence, and where an event-driven set keeps what in it.
+"""What a run remembers besides its evidence, and where an event-driven set keeps what in it.
 
 Every policy uses the same three arrays, so that one compiled loop serves all; only the confidence
 set gives their places the names of this file.
@@ -13,26 +13,28 @@ import numpy as np
 from structuredbandits._compiled import inline
 
 # Registers: single numbers of a run.
-PLAUSIBLE, ACTIVE, LATEST, EMPTY_ROUNDS, SLACK, OTHERS_LAG = 0, 1, 2, 3, 4, 5
+PLAUSIBLE, ACTIVE, LATEST, EMPTY_ROUNDS, LAZY_LIMIT, OTHERS_LAG = 0, 1, 2, 3, 4, 5
 _REGISTERS = 6
 _INTEGER_ROWS = 7
 ACTIVE_ROW, REGISTERS_ROW, SCRATCH_ROW = 3, 5, 6
 
-# Columns of a frame: the q at which the arm's interval next lets a θ in, and the four values around
+# Columns of a frame: the q at which the arm's interval next admits a θ, and the four values around
 # the interval's ends (inside and outside the lower end, inside and outside the upper end).
 NEXT_Q, HEAD_OUT, HEAD_IN, TAIL_IN, TAIL_OUT = 0, 1, 2, 3, 4
 FRAME = 5
+# Limited rewards need more of each frame, and two rows more of the latest one.
+_ROWS_PER_ARM, _MORE_ROWS = 2, 3
 
 
 class Memory(NamedTuple):
-    """What a run remembers beside its evidence; every policy uses the same three arrays."""
+    """What a run remembers besides its evidence; every policy uses the same three arrays."""
 
     integers: np.ndarray  # (rows, at least arms) int64
     floats: np.ndarray  # (rows, at least arms) float64
     marks: np.ndarray  # (parameters,) int16
 
 
-class Box(NamedTuple):
+class ConfidenceState(NamedTuple):
     """Named rows of a memory that holds an event-driven set.
 
     The four values around an arm's two positions are kept beside it: as long as the ends of its
@@ -47,7 +49,7 @@ class Box(NamedTuple):
     registers: np.ndarray  # single integers
     rows: np.ndarray  # all integer rows: candidates are one of two of them
     scratch: np.ndarray  # (arms,) candidates when only some arms are allowed
-    frames: np.ndarray  # (arms, 5) next_q and the values around the ends of each arm's interval
+    frames: np.ndarray  # (2 arms + 3, 5) next_q and the values around the ends of each interval
     latest: np.ndarray  # (5,) frame of the latest reward's arm, with the smallest next_q of all
     exclusions: np.ndarray  # (parameters,) how many positions exclude each θ
 
@@ -57,7 +59,7 @@ def new_memory(n_arms: int, n_parameters: int) -> Memory:
     width = max(n_arms, _REGISTERS)
     return Memory(
         np.zeros((_INTEGER_ROWS, width), dtype=np.int64),
-        np.zeros((n_arms + 1, FRAME)),
+        np.zeros((_ROWS_PER_ARM * n_arms + _MORE_ROWS, FRAME)),
         np.zeros(n_parameters, dtype=np.int16),
     )
 
@@ -73,10 +75,10 @@ def count_empty_rounds(memory: Memory) -> int:
 
 
 @inline
-def box_of(memory: Memory) -> Box:
+def confidence_state(memory: Memory) -> ConfidenceState:
     """Named rows of a memory."""
     integers, floats = memory.integers, memory.floats
-    return Box(
+    return ConfidenceState(
         integers[0],
         integers[1],
         integers[2],

@@ -1,24 +1,26 @@
-"""Where rewards come from, as frozen descriptions that a simulator or a loop can draw from.
+"""Environments: frozen descriptions of reward distributions, for the simulator and for loops."""
 
-This room must not know policies.
-"""
-
-from structuredbandits.environments.bernoulli import Bernoulli
-from structuredbandits.environments.gaussian import Gaussian
-from structuredbandits.environments.protocol import (
+from structuredbandits.environments._bernoulli import Bernoulli
+from structuredbandits.environments._bounded import Bounded
+from structuredbandits.environments._environment import (
     Environment,
     NormalEnvironment,
     TableEnvironment,
+    require_environment,
 )
-from structuredbandits.environments.ratings import Ratings
-from structuredbandits.environments.streams import RewardStream
+from structuredbandits.environments._gaussian import Gaussian, default_environment
+from structuredbandits.environments._ratings import Ratings
+from structuredbandits.environments._reward_stream import RewardStream
 
 __all__ = [
     "Bernoulli",
+    "Bounded",
     "Environment",
     "Gaussian",
     "NormalEnvironment",
     "Ratings",
     "RewardStream",
     "TableEnvironment",
+    "default_environment",
+    "require_environment",
 ]

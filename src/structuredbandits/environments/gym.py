@@ -1,7 +1,7 @@
 """A structured bandit as a Gymnasium environment, ``StructuredBandit-v0``.
 
 Importing this module registers it: ``gymnasium.make("structuredbandits.environments.gym:
-StructuredBandit-v0", source=...)``. It knows rewards; it must not know policies.
+StructuredBandit-v0", source=...)``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from structuredbandits.environments.gaussian import Gaussian
+from structuredbandits.environments._gaussian import default_environment
 from structuredbandits.errors import InvalidInput
-from structuredbandits.structure.structure import Structure
+from structuredbandits.structure import Structure
 
 ID = "StructuredBandit-v0"
 
@@ -21,19 +21,18 @@ ID = "StructuredBandit-v0"
 class StructuredBandit(gymnasium.Env[Any, Any]):
     """Each action pulls an arm; θ is hidden and stays the same for an episode.
 
-    Nothing is observed but the reward, so the observation is always 0. ``info["regret"]`` says what
-    the pull cost on average; a policy must not look at it. Costs come back negated, since
-    Gymnasium's rewards are to be made large.
+    Only the reward is observed, so the observation is always 0. ``info["regret"]`` is the expected
+    loss of the pull, for evaluation only. Costs are negated, since Gymnasium maximises rewards.
 
     Parameters
     ----------
     source
         A problem, an environment such as `Gaussian`, or a structure, whose rewards are then
-        Gaussian.
+        those of its own family.
     theta
-        The hidden parameter; None to draw one anew at every reset, by the structure's prior.
+        The hidden parameter; None draws one from the structure's prior at every reset.
     horizon
-        Rounds of an episode; None for no end.
+        Rounds per episode; None for episodes without end.
 
     Examples
     --------
@@ -51,7 +50,7 @@ class StructuredBandit(gymnasium.Env[Any, Any]):
         if horizon is not None and (isinstance(horizon, bool) or horizon < 1):
             raise InvalidInput(f"the horizon is {horizon!r}; give at least 1 round, or None.")
         if isinstance(source, Structure):
-            source = Gaussian(source)
+            source = default_environment(source)
         world = getattr(source, "environment", source)
         if not (hasattr(world, "rewards") and hasattr(world, "means_at")):
             raise InvalidInput(

@@ -1,11 +1,11 @@
-"""What another policy would have earned, from a log of decisions and their probabilities.
+"""Off-policy evaluation: what another policy would have earned, estimated from a decision log."""
 
-This room must not know services or terminals.
-"""
+from structuredbandits.evaluation._evaluate import evaluate
+from structuredbandits.evaluation._synthetic_log import simulate_log
+from structuredbandits.evaluation._target_policy import DecisionInput
+from structuredbandits.evaluation._value_estimate import Estimate
 
-from structuredbandits.evaluation.estimate import Estimate
-from structuredbandits.evaluation.evaluate import evaluate
-from structuredbandits.evaluation.practice import simulate_log
-from structuredbandits.evaluation.targets import Decision
+Decision = DecisionInput
+"""The former name of `DecisionInput`."""
 
-__all__ = ["Decision", "Estimate", "evaluate", "simulate_log"]
+__all__ = ["Decision", "DecisionInput", "Estimate", "evaluate", "simulate_log"]

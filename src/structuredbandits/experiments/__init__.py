@@ -1,18 +1,22 @@
-"""The published figures, each by an id: settings, simulation, pictures and the claims they support.
+"""The figures of the paper by ID: settings, simulation, figures and the claims they support.
 
-This room must not know the command line nor how a report is laid out.
+It does not depend on the command line or on reports.
 """
 
 from __future__ import annotations
 
-from structuredbandits.experiments.catalogue import experiment_ids, load_experiment
-from structuredbandits.experiments.experiment import Claim, Experiment, Outcome
-from structuredbandits.experiments.running import reproduce, run
+from structuredbandits.experiments._experiment_ids import experiment_ids, load_experiment
+from structuredbandits.experiments.experiment import Claim, Outcome, PaperExperiment
+from structuredbandits.experiments.runner import reproduce, run
+
+Experiment = PaperExperiment
+"""The former name of `PaperExperiment`."""
 
 __all__ = [
     "Claim",
     "Experiment",
     "Outcome",
+    "PaperExperiment",
     "experiment_ids",
     "load_experiment",
     "reproduce",

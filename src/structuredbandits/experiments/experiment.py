@@ -1,7 +1,4 @@
-"""What an experiment is and what it gives.
-
-This module knows the form only: no figure, no problem.
-"""
+"""`PaperExperiment`, its request, its outcome and the claims that it checks."""
 
 from __future__ import annotations
 
@@ -20,17 +17,17 @@ PAPER, HERE = "paper", "here"
 
 
 class Claim(NamedTuple):
-    """Something that is said, whether it came out here, and the number that decides."""
+    """A statement, whether it held here, and the statistic that decides."""
 
     text: str
     held: bool
     statistic: str
     of: str = PAPER
-    """Who says it: the paper, or this library beyond it."""
+    """The source of the statement: the paper, or this library."""
 
 
-class Request(NamedTuple):
-    """How an experiment is to be run."""
+class ExperimentRequest(NamedTuple):
+    """The arguments with which an experiment is run."""
 
     runs: int
     seed: int
@@ -39,25 +36,25 @@ class Request(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """One figure of the paper, or a few that belong together.
+class PaperExperiment:
+    """One figure of the paper, or several related ones.
 
     Parameters
     ----------
     id
-        Short, as it is typed.
+        A short ID, as typed on the command line.
     title
-        One line.
+        A title of one line.
     shows
-        What the pictures show, in a sentence or two.
+        What the figures show, in one or two sentences.
     runs
         Runs in the paper's setting; 0 if nothing is simulated.
     rounds
-        Rounds of all its simulations with one run each, for the progress bar.
+        The rounds of all its simulations with one run each, for the progress bar.
     weight
-        How long one of them takes, compared with a round of a simple policy on three arms.
+        The duration of one round, relative to a round of a simple policy on three arms.
     work
-        From a request to an outcome.
+        The function that turns a request into an outcome.
     """
 
     id: str
@@ -65,13 +62,13 @@ class Experiment:
     shows: str
     runs: int
     rounds: int
-    work: Callable[[Request], Outcome]
+    work: Callable[[ExperimentRequest], Outcome]
     weight: float = 1.0
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out: pictures by name, the numbers, the claims and the settings."""
+    """The result: figures by name, a table, the claims and the settings."""
 
     figures: dict[str, Figure]
     table: pd.DataFrame
@@ -80,5 +77,5 @@ class Outcome:
 
     @property
     def figure(self) -> Figure:
-        """The main picture."""
+        """The main figure."""
         return next(iter(self.figures.values()))

@@ -1,8 +1,5 @@
-"""Which arm is the best? Pull until that is certain enough, and not longer.
+"""Best-arm identification: pull until the best arm is known with the given confidence."""
 
-This room knows when to stop and where to look. It must not know services, plots or files.
-"""
-
-from structuredbandits.identification.identify import Identification, identify
+from structuredbandits.identification._identify import Identification, identify
 
 __all__ = ["Identification", "identify"]

@@ -1,24 +1,35 @@
-"""From a log to a structure: one group-by, an estimate, and a report of where it is weak.
+"""Learn structures from logs: one group-by, an estimate, and a report of its weak places.
 
-This room must not know policies, services or terminals.
+It does not depend on policies or services.
 """
 
-from structuredbandits.learning.cells import Cells, RowCounts, read_cells
-from structuredbandits.learning.estimate import Learned, Repairs, estimate_structure
-from structuredbandits.learning.learn import LearnedStructure, learn_structure
-from structuredbandits.learning.practice import simulate_survey
-from structuredbandits.learning.report import LearningReport, ThinCell, learning_report
+from structuredbandits.learning._cells import Cells, RowCounts, read_cells
+from structuredbandits.learning._learn import (
+    LearnedStructure,
+    learn_structure,
+    learn_structure_with_report,
+)
+from structuredbandits.learning._learning_report import LearningReport, ThinCell, learning_report
+from structuredbandits.learning._segment_columns import doubtful_segments
+from structuredbandits.learning.estimation import Learned, Repairs, estimate_structure
+from structuredbandits.learning.kinds import KindsReport, LearnedKinds, learn_kinds
+from structuredbandits.learning.synthetic_survey import simulate_survey
 
 __all__ = [
     "Cells",
+    "KindsReport",
     "Learned",
+    "LearnedKinds",
     "LearnedStructure",
     "LearningReport",
     "Repairs",
     "RowCounts",
     "ThinCell",
+    "doubtful_segments",
     "estimate_structure",
+    "learn_kinds",
     "learn_structure",
+    "learn_structure_with_report",
     "learning_report",
     "read_cells",
     "simulate_survey",

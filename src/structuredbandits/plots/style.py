@@ -1,18 +1,18 @@
-"""One look for every picture of the library: colours, lines, sizes, and how pictures are saved.
+"""The common style of all figures: colours, lines, sizes, and how figures are saved.
 
-Colours can be told apart by people with any colour vision. Nothing here uses a display or global
-state, so pictures can be drawn anywhere, in threads, too. This module must not know any data.
+Colours can be distinguished with any colour vision. Nothing here uses a display or global state, so
+pictures can be drawn anywhere, also in threads. A policy's colour comes from its registration.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakSet
 from zlib import crc32
 
@@ -23,19 +23,20 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from structuredbandits.errors import FileError, InvalidInput
+from structuredbandits.policies.labels import split_settings
+from structuredbandits.policies.registration import COLOURS, description_of, registered
+
+if TYPE_CHECKING:
+    from structuredbandits.policies.algorithm import Algorithm
 
 Line = str | tuple[float, tuple[float, ...]]
 
-# Okabe and Ito's palette but for its yellow, which is too light for a line, and some of Tol's.
-BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
-WINE, OLIVE, INDIGO, TEAL, BROWN, GREY = (
-    "#882255",
-    "#999933",
-    "#332288",
-    "#44AA99",
-    "#7F5539",
-    "#6B6B6B",
+BLUE, VERMILLION, GREEN, ORANGE = (
+    COLOURS[name] for name in ("blue", "vermillion", "green", "orange")
+)
+PURPLE, SKY, BLACK = COLOURS["purple"], COLOURS["sky"], COLOURS["black"]
+WINE, OLIVE, INDIGO, TEAL, BROWN = (
+    COLOURS[name] for name in ("wine", "olive", "indigo", "teal", "brown")
 )
 PALETTE = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK, WINE, OLIVE)
 """Colours in the order in which arms get them."""
@@ -50,45 +51,25 @@ _DOTTED: Line = (0.0, (1.0, 1.3))
 _DASH_DOT: Line = (0.0, (5.0, 1.4, 1.2, 1.4))
 _DASH_DOT_DOT: Line = (0.0, (5.0, 1.4, 1.2, 1.4, 1.2, 1.4))
 
-# A classical policy and its structured forms share a colour; the line tells them apart.
-_FAMILIES = {
-    "ucb": BLUE,
-    "ts": VERMILLION,
-    "kl-ucb": GREEN,
-    "ts-beta": BROWN,
-    "kl-ucb-bernoulli": TEAL,
-    "moss": OLIVE,
-    "imed": WINE,
-    "bayes-ucb": INDIGO,
-    "ucb-tuned": SKY,
-    "epsilon-greedy": GREY,
+_LINES: dict[str, Line] = {
+    "solid": _SOLID,
+    "dashed": _DASHED,
+    "dotted": _DOTTED,
+    "dash-dot": _DASH_DOT,
 }
-# Policies that have no classical form.
-_WHOLE = {
-    "ucb-s": ORANGE,
-    "glm-ucb": PURPLE,
-    "oful": OLIVE,
-    "wagp": TEAL,
-    "ucb-g": WINE,
-    "linear-greedy": GREY,
-    "ossb": SKY,
-    "ids": BLACK,
-    "posterior": INDIGO,
-    "hierarchical": PURPLE,
-    "hierarchical-index": WINE,
-}
+# A classical policy and its structured forms share a colour; the line style distinguishes them.
 _STRUCTURED: dict[str, Line] = {"": _DASHED, "-c": _SOLID, "-cj": _DASH_DOT_DOT}
 
 
 class _Extra(NamedTuple):
-    """How an informative step changes the look of a structured policy."""
+    """How an informative step changes the style of a structured policy."""
 
     shade: float
     line: Line
     marker: str
 
 
-# Dark to light, and with marks of their own, since they share a colour with what they extend.
+# Dark to light, and with own markers, since they share a colour with what they extend.
 _INFORMATIVE = {
     "-kl": _Extra(-0.45, _SOLID, "o"),
     "-entropy": _Extra(0.30, _DOTTED, "s"),
@@ -105,22 +86,22 @@ _FORMATS = {
 }
 _DOTS_PER_INCH = 160
 _AIR = 0.09  # inches
-# The names of an SVG's parts are made from a salt that Matplotlib keeps in one global place.
+# The ids in an SVG depend on a salt that Matplotlib keeps in global state.
 _saving = Lock()
-_dressed: WeakSet[Axes] = WeakSet()
+_styled: WeakSet[Axes] = WeakSet()
 
 
-class Look(NamedTuple):
-    """How a curve is drawn."""
+class CurveStyle(NamedTuple):
+    """The style of a curve."""
 
     colour: str
     line: Line
     marker: str
-    """A mark to be put on the curve now and then; empty for none."""
+    """A marker at a few points of the curve; empty for none."""
 
 
-def look_of(label: str) -> Look:
-    """Return the look of a policy: the same in every picture.
+def look_of(label: str) -> CurveStyle:
+    """Return the style of a policy, which is the same in every figure.
 
     A classical policy is dashed, its structured form is solid and of the same colour; policies
     that exist only in a structured form are dashed and dotted. Parameters in parentheses change
@@ -139,28 +120,36 @@ def look_of(label: str) -> Look:
     '-'
     """
     text = re.sub(r"\s+", "", str(label)).casefold().replace("_", "-")
-    settings = "".join(re.findall(r"\([^()]*\)", text))
-    name = re.sub(r"\([^()]*\)", "", text)
+    name, settings = split_settings(text)
     shade = 0.0 if not settings else (-0.35, 0.3, 0.45)[crc32(settings.encode()) % 3]
-    if name in _WHOLE:
-        return Look(shaded(_WHOLE[name], shade), _DASH_DOT, "")
-    if name in _FAMILIES:
-        return Look(shaded(_FAMILIES[name], shade), _DASHED, "")
+    known = registered()
+    if name in known:
+        return CurveStyle(shaded(_colour_of(name, known), shade), _line_of(known[name]), "")
     found = _ENDINGS.match(name)
     base = found["base"] if found else name
     ending, extra = (found["c"] or "", found["extra"] or "") if found else ("", "")
-    # A policy of the user's own gets a colour from its name, so that it keeps it.
-    known = _FAMILIES | _WHOLE
-    own = (PURPLE, OLIVE, WINE, TEAL, INDIGO, BROWN)[crc32(base.encode()) % 6]
-    colour, line = known.get(base, own), _STRUCTURED[ending]
+    colour, line = _colour_of(base, known), _STRUCTURED[ending]
     if not extra:
-        return Look(shaded(colour, shade), line, "")
+        return CurveStyle(shaded(colour, shade), line, "")
     change = _INFORMATIVE[extra]
-    return Look(shaded(shaded(colour, change.shade), shade), change.line, change.marker)
+    return CurveStyle(shaded(shaded(colour, change.shade), shade), change.line, change.marker)
+
+
+def _colour_of(name: str, known: Mapping[str, type[Algorithm]]) -> str:
+    """Return the registered colour, or one derived from the name."""
+    colour = description_of(known[name]).colour if name in known else None
+    if colour is None:
+        return (PURPLE, OLIVE, WINE, TEAL, INDIGO, BROWN)[crc32(name.encode()) % 6]
+    return COLOURS.get(colour, colour)
+
+
+def _line_of(algorithm: type[Algorithm]) -> Line:
+    line = description_of(algorithm).line
+    return _LINES[line or ("dashed" if algorithm.classical else "dash-dot")]
 
 
 def colour_of(label: str) -> str:
-    """Return the colour of a policy: the same in every picture.
+    """Return the colour of a policy, which is the same in every figure.
 
     Examples
     --------
@@ -170,8 +159,8 @@ def colour_of(label: str) -> str:
     return look_of(label).colour
 
 
-def arm_look(position: int) -> Look:
-    """Return the look of an arm by its position: first colours change, then lines.
+def arm_look(position: int) -> CurveStyle:
+    """Return the style of an arm by its position: first colours change, then lines.
 
     Examples
     --------
@@ -180,7 +169,7 @@ def arm_look(position: int) -> Look:
     """
     round_, place = divmod(position, len(PALETTE))
     line = (_SOLID, _DASHED, _DOTTED, _DASH_DOT, _DASH_DOT_DOT)[round_ % 5]
-    return Look(PALETTE[place], line, "")
+    return CurveStyle(PALETTE[place], line, "")
 
 
 def shaded(colour: str, amount: float) -> str:
@@ -200,14 +189,14 @@ def shaded(colour: str, amount: float) -> str:
 
 
 def readable(colour: str, contrast: float = 3.6) -> str:
-    """Return a colour for text on white: the same, or darker until it stands out enough.
+    """Return a colour for text on white, darkened until it has enough contrast.
 
     Parameters
     ----------
     colour
-        As #rrggbb.
+        A colour such as #0072B2.
     contrast
-        The least ratio of luminances, as the accessibility guidelines define it.
+        The smallest contrast ratio, as defined by the accessibility guidelines (WCAG).
 
     Examples
     --------
@@ -226,7 +215,7 @@ def _luminance(colour: str) -> float:
 
 
 class Picture(Figure):
-    """A figure that a notebook shows by itself, with no line that switches pictures on."""
+    """A figure that a notebook displays without further settings."""
 
     def _repr_png_(self) -> bytes:
         content = io.BytesIO()
@@ -235,34 +224,34 @@ class Picture(Figure):
 
 
 def figure(width: float = 6.4, height: float = 4.0, *, arranged: bool = False) -> Figure:
-    """Return an empty figure that belongs to no window and dresses all axes added to it.
+    """Return an empty figure without a window, which styles all axes added to it.
 
     Parameters
     ----------
     width, height
         In inches.
     arranged
-        True to let Matplotlib make room for labels around axes that `add_subplot` adds.
+        True to let Matplotlib fit the layout to the labels of axes that `add_subplot` adds.
     """
     made = Picture(figsize=(width, height))
     if arranged:
-        # A little more air than usual: names at the border would touch it.
+        # A little more padding than usual: names at the border would touch it.
         made.set_layout_engine("constrained", w_pad=_AIR, h_pad=_AIR)
     FigureCanvasAgg(made)
-    made.add_axobserver(_dress_all)
+    made.add_axobserver(_style_all)
     return made
 
 
-def _dress_all(made: Figure) -> None:
+def _style_all(made: Figure) -> None:
     for axes in made.axes:
-        dress(axes)
+        apply_style(axes)
 
 
-def dress(axes: Axes) -> None:
-    """Give axes the sizes and the few lines of the library's look."""
-    if axes in _dressed:
+def apply_style(axes: Axes) -> None:
+    """Apply the library's style to axes."""
+    if axes in _styled:
         return
-    _dressed.add(axes)
+    _styled.add(axes)
     axes.tick_params(labelsize=TICK_SIZE, colors=INK, width=0.8, length=3.5)
     for axis in (axes.xaxis, axes.yaxis):
         axis.label.set_fontsize(LABEL_SIZE)
@@ -274,22 +263,37 @@ def dress(axes: Axes) -> None:
         spine.set_color(INK)
 
 
-def title(axes: Axes, text: str) -> None:
-    """Put a title above the left end of axes."""
-    axes.set_title(text, loc="left", fontsize=TITLE_SIZE, color=INK)
+def title(axes: Axes, text: str, pad: float = 6.0) -> None:
+    """Put a title above the left end of axes, `pad` points away."""
+    axes.set_title(text, loc="left", fontsize=TITLE_SIZE, color=INK, pad=pad)
+
+
+def heading(drawn: Figure, text: str) -> None:
+    """Write a bold heading into the upper left corner of a figure."""
+    width, height = drawn.get_size_inches()
+    drawn.text(
+        0.15 / width,
+        1 - 0.1 / height,
+        text,
+        fontsize=TITLE_SIZE,
+        color=INK,
+        va="top",
+        fontweight="bold",
+        parse_math=False,
+    )
 
 
 def spread(places: Iterable[float], least: float, low: float, high: float) -> list[float]:
-    """Move places apart as little as needed to be at least so far from one another.
+    """Move places apart as little as needed to keep a minimal distance.
 
     Parameters
     ----------
     places
-        Where labels would like to be.
+        The preferred places of labels.
     least
-        The least distance between two of them.
+        The smallest distance between two of them.
     low, high
-        Where they must stay; if that is too narrow they reach beyond `low`.
+        The allowed range; if it is too narrow they extend beyond `low`.
 
     Examples
     --------
@@ -325,23 +329,23 @@ def _overlap(first: tuple[float, int], second: tuple[float, int], least: float) 
 
 
 def save(drawn: Figure, path: str | PathLike[str]) -> Path:
-    """Write a picture; equal pictures give equal files.
+    """Write a figure to a file; equal figures give equal files.
 
     Parameters
     ----------
     drawn
         The figure.
     path
-        Its ending chooses the format: .png, .svg or .pdf.
+        Its extension selects the format: .png, .svg or .pdf.
     """
     if not isinstance(path, str | PathLike) or "\0" in str(path):
         raise InvalidInput(
-            f"{path!r} is no name of a file; give one that ends in .png, .svg or .pdf."
+            f"{path!r} is not a file name; give one that ends in .png, .svg or .pdf."
         )
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in _FORMATS:
-        raise InvalidInput(f"{target.name!r} is no picture; end its name in .png, .svg or .pdf.")
+        raise InvalidInput(f"{target.name!r} has an unknown format; end it in .png, .svg or .pdf.")
     with _saving, matplotlib.rc_context({"svg.hashsalt": "structuredbandits"}):
         try:
             drawn.savefig(

@@ -1,5 +1,5 @@
-"""Who chooses: classical algorithms, the paper's Algorithm-C around any of them, and its rivals.
+"""Policies: classical algorithms, the paper's Algorithm-C around any of them, and its competitors.
 
-A policy is described by a frozen `Algorithm`; a `Policy` is one run of it. This room must not know
-where rewards come from nor how runs are averaged.
+A policy is described by a frozen `Algorithm`; a `Policy` is one run of it. The package does not
+depend on where rewards come from nor on how runs are averaged.
 """

@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.labels import Parts, plain, write_label
+from structuredbandits.policies.parameter_checks import read_parameters
 
 if TYPE_CHECKING:
+    from structuredbandits.confidence.confidence_set import ConfidenceParameters
+    from structuredbandits.confidence.evidence import Evidence
     from structuredbandits.confidence.memory import Memory
     from structuredbandits.policies.policy import Policy
     from structuredbandits.policies.protocol import Moment
     from structuredbandits.structure import Structure
-
-
-def is_number(value: object) -> bool:
-    """Whether a parameter is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
-        return False
-
-
-def require_positive(algorithm: str, **values: float) -> None:
-    """Refuse parameters that are not positive finite numbers."""
-    for name, value in values.items():
-        if not (is_number(value) and value > 0):
-            raise InvalidPolicy(
-                f"{algorithm} needs a positive finite {name}, not {value!r}; "
-                f"give for example {name}=1.0."
-            )
 
 
 class Snapshot(NamedTuple):
@@ -48,13 +30,27 @@ class Snapshot(NamedTuple):
     moment: Moment
     addresses: np.ndarray  # of the run's generator
 
+    @property
+    def evidence(self) -> Evidence:
+        """Named rows of the evidence."""
+        from structuredbandits.confidence.evidence import rows_of  # loads Numba
+
+        return rows_of(self.block)
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms."""
+        return int(self.block.shape[1])
+
 
 @dataclass(frozen=True, repr=False, init=False)
 class Algorithm:
-    """A way to choose arms, as a value; `start` makes a run of it.
+    """A description of how to choose arms; `start` begins a run of it.
 
     Subclasses are frozen dataclasses whose fields are the parameters. They give `agent`, the named
-    tuple that compiled code runs, and optionally `choice_probabilities`.
+    tuple that compiled code runs, and optionally `choice_probabilities`. Those that keep a
+    confidence set also give `confidence_parameters` and `candidates`; an algorithm around another
+    one delegates both.
     """
 
     #: Name on the command line, in files and on pages.
@@ -63,6 +59,16 @@ class Algorithm:
     needs_unit_rewards: ClassVar[bool] = False
     #: Whether it ignores the structure, so that Algorithm-C can be put around it.
     classical: ClassVar[bool] = False
+    #: Whether a choice among one candidate may draw random numbers.
+    random_index: ClassVar[bool] = True
+    #: Whether `batch_probabilities.share` is registered for its agent.
+    shares_are_compiled: ClassVar[bool] = False
+    #: Whether its probabilities depend on the rewards received alone, not on pending pulls or time.
+    depends_on_rewards_alone: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the parameters; a subclass that checks more calls this first."""
+        read_parameters(self)
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> Any:
         """Named tuple for compiled code, good for the first ``rounds`` rounds.
@@ -80,12 +86,30 @@ class Algorithm:
     def check(self, structure: Structure) -> None:
         """Raise `InvalidPolicy` if the algorithm does not apply to the structure."""
 
-    def set_structure(self, structure: Structure) -> Structure:
-        """The structure over which a run keeps its confidence set, if it keeps one."""
-        return structure
+    @property
+    def external(self) -> Any:
+        """The Python object that chooses among the candidates, None if that step is compiled."""
+        return None
+
+    @property
+    def refutation_alpha(self) -> float | None:
+        """Width of the test that refutes a structure, None for algorithms without one."""
+        return None
+
+    def confidence_parameters(self, structure: Structure) -> ConfidenceParameters | None:
+        """The confidence set that a run on the structure keeps, None if it keeps none."""
+        return None
+
+    def candidates(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
+        """The competitive arms among the allowed ones, ascending: (candidates,).
+
+        An arm is competitive if it is best among the allowed arms at some plausible θ. All of them
+        are if no θ is plausible or no confidence set is kept.
+        """
+        return allowed
 
     def choice_probabilities(self, snapshot: Snapshot, candidates: np.ndarray) -> np.ndarray | None:
-        """Probability of each candidate, (candidates,), or None where it cannot be told."""
+        """Probability of each candidate, (candidates,), or None if it is not known."""
         return None
 
     def probabilities(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray | None:
@@ -93,7 +117,7 @@ class Algorithm:
         shares = self.choice_probabilities(snapshot, allowed)
         if shares is None:
             return None
-        result = np.zeros(snapshot.block.shape[1])
+        result = np.zeros(snapshot.n_arms)
         result[allowed] = shares
         return result
 
@@ -136,7 +160,12 @@ class Algorithm:
         >>> UCB().label, UCB(alpha=2.0).label
         ('ucb', 'ucb(alpha=2)')
         """
-        return settings_label(self.name, self.changed)
+        return write_label(self.label_parts())
+
+    def label_parts(self) -> Parts:
+        """What the label is written from."""
+        names = frozenset(field.name for field in dataclasses.fields(self))
+        return Parts(self.name, self.changed, names)
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -146,26 +175,3 @@ class Algorithm:
             for field in dataclasses.fields(self)
             if getattr(self, field.name) != field.default
         }
-
-
-def plain(value: Any) -> Any:
-    """A parameter without NumPy around it, so that it prints as it is typed."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def join_settings(settings: Mapping[str, Any]) -> str:
-    """Parameters as a name has them in parentheses: in full, so that equal names mean equal values.
-
-    Examples
-    --------
-    >>> join_settings({"alpha": 2.0, "gamma": 1 / 3, "pull_each_arm_first": True})
-    'alpha=2,gamma=0.3333333333333333,pull_each_arm_first=True'
-    """
-    return ",".join(
-        f"{key}={repr(plain(value)).removesuffix('.0')}" for key, value in settings.items()
-    )
-
-
-def settings_label(name: str, settings: Mapping[str, Any]) -> str:
-    """A name with parameters in parentheses, if there are any."""
-    return f"{name}({join_settings(settings)})" if settings else name

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structuredbandits._compiled import addresses_of, new_generator
-from structuredbandits.confidence.evidence import new_block
+from structuredbandits.confidence.evidence import Evidence, new_blocks, rows_of
 from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward
-from structuredbandits.policies.algorithm import Algorithm, Snapshot
-from structuredbandits.policies.arguments import (
+from structuredbandits.policies.algorithm import Algorithm
+from structuredbandits.policies.batch_probabilities import share_many
+from structuredbandits.policies.custom_functions import (
+    NotANumber,
+    asking_for_numbers,
+    without_number,
+)
+from structuredbandits.policies.max_of_normals import fast_normals
+from structuredbandits.policies.registry import make_algorithm
+from structuredbandits.policies.run import Run
+from structuredbandits.policies.run_arguments import (
     MOST_ROUNDS,
     allowed_arms,
     arm_without_rewards,
@@ -20,18 +28,10 @@ from structuredbandits.policies.arguments import (
     read_horizon,
     too_large,
 )
-from structuredbandits.policies.frame import bind
-from structuredbandits.policies.largest import normal_table
-from structuredbandits.policies.own_functions import asking_for_numbers
-from structuredbandits.policies.protocol import moment_at
-from structuredbandits.policies.registry import make_algorithm
-from structuredbandits.policies.sharing import is_compiled, share_many
-from structuredbandits.policies.steps import decide_many, restore_all
+from structuredbandits.policies.run_kernels import decide_many
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
-
-_FIRST_ROUNDS = 1024
 
 
 def pull_many(
@@ -76,7 +76,7 @@ def pull_many(
     array([0, 1])
     """
     algorithm = make_algorithm(policy)
-    if getattr(algorithm, "foreign", None) is not None:
+    if algorithm.external is not None:
         raise InvalidPolicy(
             f"{algorithm!r} chooses with a Python object, whose memory no statistics hold; give "
             "an algorithm such as Competitive(UCB())."
@@ -86,15 +86,11 @@ def pull_many(
     rounds = read_horizon(horizon)
     allowed = allowed_arms(structure, arms)
     blocks = _blocks(structure, counts, sums, squares, pending)
-    if algorithm.needs_unit_rewards:
-        _check_unit_sums(algorithm, structure.sign * blocks[:, 1], blocks[:, 0])
-    decided = (blocks[:, 0] + blocks[:, 5]).sum(axis=1).astype(np.int64)
-    generator = seed if isinstance(seed, np.random.Generator) else new_generator(seed)
-    agent = algorithm.agent(structure, int(decided.max(initial=0)) + 2, rounds)
-    memory = algorithm.memory(structure)
-    addresses = addresses_of(generator)
+    decided = _check_blocks(algorithm, structure, rows_of(blocks))
+    longest = int(decided.max(initial=0))
+    run = Run(algorithm, structure, seed=seed, horizon=rounds, rounds=longest + 2)
     with asking_for_numbers(algorithm.label, structure.arms):
-        chosen = decide_many(agent, memory, blocks, decided, rounds, allowed, addresses)
+        chosen = decide_many(run.agent, run.memory, blocks, decided, rounds, allowed, run.addresses)
     return np.asarray(chosen)
 
 
@@ -133,14 +129,12 @@ def probabilities_many(
     algorithm = make_algorithm(policy)
     shares = Shares(algorithm, structure, horizon)
     blocks = _blocks(structure, counts, sums, squares, pending)
-    if algorithm.needs_unit_rewards:
-        _check_unit_sums(algorithm, structure.sign * blocks[:, 1], blocks[:, 0])
-    decided = (blocks[:, 0] + blocks[:, 5]).sum(axis=1).astype(np.int64)
+    decided = _check_blocks(algorithm, structure, rows_of(blocks))
     return shares.of(blocks, decided, allowed_arms(structure, arms))
 
 
 class Shares:
-    """Probabilities of one algorithm on one structure, prepared to be asked for often.
+    """Probabilities of one algorithm on one structure, prepared for repeated use.
 
     Parameters
     ----------
@@ -149,26 +143,18 @@ class Shares:
 
     Notes
     -----
-    It keeps memory of its own, so only one thread may ask at a time.
+    It calculates in the memory of one run, so only one thread may use it at a time.
     """
 
     def __init__(
         self, algorithm: Algorithm, structure: Structure, horizon: int | None = None
     ) -> None:
         check_structure(structure)
-        algorithm.check(structure)
-        self.algorithm = algorithm
-        self.structure = structure
-        self.horizon = read_horizon(horizon)
-        self.compiled = is_compiled(algorithm)
-        self._memory = algorithm.memory(structure)
-        self._generator = new_generator(0)
-        self._addresses = addresses_of(self._generator)
-        self._prepare(_FIRST_ROUNDS)
-
-    def _prepare(self, rounds: int) -> None:
-        self._rounds = rounds
-        self._agent = self.algorithm.agent(self.structure, rounds, self.horizon)
+        self._run = Run(algorithm, structure, seed=0, horizon=read_horizon(horizon))
+        self._horizon = self._run.horizon
+        self._compiled = algorithm.shares_are_compiled
+        self._share_many = share_many.variant(self._run.agent)
+        self._served = 0  # decisions of a subject that the tables are known to serve
 
     def of(self, blocks: np.ndarray, decided: np.ndarray, allowed: np.ndarray) -> np.ndarray:
         """Probabilities for subjects with this evidence: (subjects, arms).
@@ -182,40 +168,48 @@ class Shares:
         allowed : (allowed,)
             Positions of the arms that may be pulled, ascending.
         """
-        while int(decided.max(initial=0)) + 2 >= self._rounds:
-            self._prepare(2 * self._rounds)
-        with asking_for_numbers(self.algorithm.label, self.structure.arms):
-            if not self.compiled:
-                return self._one_by_one(blocks, decided, allowed)
-            found = share_many(
-                self._agent,
-                self._memory,
+        run = self._run
+        if not self._compiled:
+            return self._one_by_one(blocks, decided, allowed)
+        longest = int(decided.max(initial=0))
+        if longest > self._served:
+            self._served = run.reserve(longest)
+        try:
+            found = self._share_many(
+                run.agent,
+                run.memory,
                 blocks,
                 decided,
-                self.horizon,
+                self._horizon,
                 allowed,
-                self._addresses,
-                normal_table(),
+                run.addresses,
+                fast_normals(),
             )
+        except NotANumber as wrong:
+            raise without_number(wrong, run.algorithm.label, run.structure.arms) from None
         return np.asarray(found)
 
     def _one_by_one(
         self, blocks: np.ndarray, decided: np.ndarray, allowed: np.ndarray
     ) -> np.ndarray:
-        result = np.zeros((len(blocks), self.structure.n_arms))
-        for row, block in enumerate(blocks):
-            clock = np.array([block[0].sum(), decided[row], self.horizon], dtype=np.int64)
-            frame = bind(self._agent, self._memory, block, clock, self._addresses)
-            restore_all.variant(self._agent)(frame)
-            moment = moment_at.py_func(int(clock[0]), int(clock[1]), self.horizon)
-            snapshot = Snapshot(self._agent, self._memory, block, moment, self._addresses)
-            found = self.algorithm.probabilities(snapshot, allowed)
+        result = np.zeros((len(blocks), self._run.structure.n_arms))
+        for number, block in enumerate(blocks):
+            rows = rows_of(block)
+            self._run.restore(
+                counts=rows.counts,
+                sums=rows.sums,
+                squares=rows.squares,
+                pending=rows.pending,
+                decided=int(decided[number]),
+            )
+            found = self._run.probabilities(allowed)
             if found is None:
                 raise InvalidPolicy(
-                    f"{self.algorithm.label} does not tell its probabilities; use an algorithm "
-                    "that does, such as hierarchical or ts-c."
+                    f"the probabilities of {self._run.algorithm.label} are not known; use an "
+                    "algorithm whose probabilities are, such as hierarchical or ts-c."
                 )
-            result[row] = found / found.sum()
+            block[...] = self._run.block
+            result[number] = found / found.sum()
         return result
 
 
@@ -232,14 +226,10 @@ def _blocks(
         raise InvalidInput(
             f"counts has shape {seen.shape}; give (subjects, {structure.n_arms}) numbers."
         )
-    blocks = np.repeat(new_block(structure.sigma)[None], len(seen), axis=0)
-    given = {
-        0: ("counts", seen),
-        1: ("sums", sums),
-        2: ("squares", squares),
-        5: ("pending", pending),
-    }
-    for row, (name, values) in given.items():
+    blocks = new_blocks(structure.sigma, len(seen))
+    rows = rows_of(blocks)
+    given = {"counts": seen, "sums": sums, "squares": squares, "pending": pending}
+    for name, values in given.items():
         numbers = np.zeros_like(seen) if values is None else _numbers(name, values)
         if numbers.shape != seen.shape or not np.isfinite(numbers).all():
             raise InvalidInput(f"{name} must be {seen.shape} finite numbers, as counts are.")
@@ -247,18 +237,27 @@ def _blocks(
             raise InvalidInput(f"{name} has a negative number; all must be at least 0.")
         if name in ("counts", "pending") and (numbers != np.floor(numbers)).any():
             raise InvalidInput(f"{name} has a number that is not whole; count pulls.")
-        blocks[:, row] = structure.sign * numbers if name == "sums" else numbers
-    if too_large(blocks[:, 1], blocks[:, 2], blocks[:, 0]):
-        raise InvalidReward("sums are too large to reckon with; use another unit for rewards.")
-    idle = arm_without_rewards(blocks[:, 1], blocks[:, 2], blocks[:, 0])
+        getattr(rows, name)[...] = structure.sign * numbers if name == "sums" else numbers
+    statistics = rows.sums, rows.squares, rows.counts
+    if too_large(*statistics):
+        raise InvalidReward("the sums are too large; use another unit for rewards.")
+    idle = arm_without_rewards(*statistics)
     if idle is not None:
         raise InvalidInput(
             f"a subject has a sum for arm {structure.arms[idle]!r}, but a count of 0 rewards; "
             "give 0 as the sum, or the count of the rewards in it."
         )
-    if (blocks[:, 0] + blocks[:, 5]).sum(axis=1).max(initial=0.0) > MOST_ROUNDS:
+    if (rows.counts + rows.pending).sum(axis=1).max(initial=0.0) > MOST_ROUNDS:
         raise InvalidInput(f"counts add up to more than {MOST_ROUNDS:,} rounds; count pulls.")
     return blocks
+
+
+def _check_blocks(algorithm: Algorithm, structure: Structure, rows: Evidence) -> np.ndarray:
+    """Refuse rewards that the algorithm cannot use; returns the decisions of each subject."""
+    structure.rewards.check_sums(structure.arms, rows.counts, structure.sign * rows.sums)
+    if algorithm.needs_unit_rewards:
+        _check_unit_sums(algorithm, structure.sign * rows.sums, rows.counts)
+    return np.asarray((rows.counts + rows.pending).sum(axis=1), dtype=np.int64)
 
 
 def _numbers(name: str, values: ArrayLike) -> np.ndarray:
@@ -266,7 +265,7 @@ def _numbers(name: str, values: ArrayLike) -> np.ndarray:
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise InvalidInput(
-            f"{name} are not numbers; give a row a subject, a number an arm."
+            f"{name} are not numbers; give one row per subject and one number per arm."
         ) from None
 
 

@@ -1,7 +1,4 @@
-"""How well a run's rewards fit its structure, in numbers that a person can act on.
-
-This room compares rewards with what each θ says. It must not know how arms are chosen.
-"""
+"""How well a run's rewards fit its structure, in numbers that a person can act on."""
 
 from __future__ import annotations
 
@@ -11,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structuredbandits.confidence.tables import gains
-from structuredbandits.policies.robust import Robust
+from structuredbandits.confidence.refutation import LEVEL, least_evidence, level_of, refutation_test
+from structuredbandits.confidence.sorted_tables import gains
 from structuredbandits.policies.structured.hierarchical_model import reward_variance
 
 if TYPE_CHECKING:
-    from structuredbandits.policies.policy import Policy
+    from structuredbandits.policies.run import Run
 
 _DOUBTFUL = 0.01
-_REFUTING_ALPHA = 1.0
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,9 @@ class Diagnostics:
         Decisions made while the confidence set was empty, and their share of all decisions; 0 for
         policies without one.
     refuted
-        Whether at every θ some arm is more than √(2 log 2K + 2 alpha log t) standard deviations
-        off: the test of `Robust`, with its alpha, or alpha = 1 for other policies.
+        Whether the evidence against every θ is at least 1/level: the test of `Robust`, with its
+        level 0.01^alpha, or 0.01 for other policies. A true structure is ever called refuted with
+        probability at most the level, however often it is asked; see `confidence.refutation`.
     """
 
     rewards: int
@@ -63,8 +60,8 @@ class Diagnostics:
         off = f"arm {self.worst_arm!r} is {self.worst_distance:.1f} standard deviations off"
         if self.refuted:
             return (
-                f"The structure is refuted: even at θ = {self.best_fit}, {off}. Learn it anew, or "
-                "serve an unstructured policy."
+                f"The structure is refuted: even at θ = {self.best_fit}, {off}. Re-learn it, or "
+                "use an unstructured policy."
             )
         if self.surprise < _DOUBTFUL or self.empty_share > 0.5:
             return (
@@ -77,7 +74,7 @@ class Diagnostics:
         )
 
 
-def diagnose(policy: Policy) -> Diagnostics:
+def diagnose(run: Run) -> Diagnostics:
     """Compare a run's rewards with its structure.
 
     Examples
@@ -87,42 +84,41 @@ def diagnose(policy: Policy) -> Diagnostics:
     >>> known = Structure.from_table([[1.0, 0.0], [0.0, 2.0]], arms=["a", "b"], sigma=0.5)
     >>> policy = UCB().start(known, seed=7)
     >>> policy.update("a", 1.2)
-    >>> diagnose(policy).verdict
+    >>> diagnose(policy.run).verdict
     "The structure fits: θ = 0 explains the rewards (probability 0.69), and arm 'a' is
     0.4 standard deviations off at most."
     """
-    empty_share = policy.empty_rounds / max(policy.decided, 1)
-    squares = _squared_distances(policy)
+    empty_share = run.empty_rounds / max(run.decided, 1)
+    squares = _squared_distances(run)
     if squares is None:
-        return Diagnostics(0, None, 1.0, None, 0.0, policy.empty_rounds, empty_share, False)
+        return Diagnostics(0, None, 1.0, None, 0.0, run.empty_rounds, empty_share, False)
     from scipy.special import gammaincc
 
     totals = squares.sum(axis=1)
     best = int(np.argmin(totals))
-    seen = int((policy.block[0] > 0).sum())
+    seen = int((run.evidence.counts > 0).sum())
     worst = int(np.argmax(squares[best]))
-    algorithm = policy.algorithm
-    alpha = algorithm.alpha if isinstance(algorithm, Robust) else _REFUTING_ALPHA
-    limit = 2.0 * (math.log(2.0 * squares.shape[1]) + alpha * math.log(max(policy.received, 2)))
+    alpha = run.algorithm.refutation_alpha
+    test = refutation_test(run.structure, LEVEL if alpha is None else level_of(alpha))
     return Diagnostics(
-        policy.received,
-        policy.structure.label(best),
+        run.received,
+        run.structure.label(best),
         float(gammaincc(0.5 * seen, 0.5 * totals[best])),
-        policy.structure.arms[worst],
+        run.structure.arms[worst],
         math.sqrt(float(squares[best, worst])),
-        policy.empty_rounds,
+        run.empty_rounds,
         empty_share,
-        bool((squares.max(axis=1) >= limit).all()),
+        least_evidence(test, run.block) >= test.limit,
     )
 
 
-def _squared_distances(policy: Policy) -> np.ndarray | None:
+def _squared_distances(run: Run) -> np.ndarray | None:
     """(parameters, arms): squared standard distances of the mean rewards, None before any."""
-    structure, counts = policy.structure, policy.block[0]
+    structure, counts = run.structure, run.evidence.counts
     if not (counts > 0).any():
         return None
     bounds, errors = gains(structure), structure.standard_errors
-    means = policy.block[3]
+    means = run.evidence.means
     distances = np.maximum(np.maximum(bounds[0] - means, means - bounds[-1]), 0.0)
     with np.errstate(divide="ignore"):
         sampling = reward_variance(structure) / counts

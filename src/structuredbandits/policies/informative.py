@@ -1,8 +1,8 @@
-"""Informative Algorithm-C: now and then pull the arm that tells most about θ.
+"""Informative Algorithm-C: occasionally pull the arm that is most informative about θ.
 
 With probability min(1, gamma / max(t, 1)^d) the arm whose means differ most over the plausible θ
-is pulled, whether it is competitive or not (Section 6 of the paper). The coin is tossed first;
-only if it falls is anything computed, afresh over the plausible θ.
+is pulled, whether it is competitive or not (Section 6 of the paper). The coin is tossed first; the
+informativeness is computed only if an informative pull follows, over the plausible θ of that round.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ import numpy as np
 from numba import types
 
 from structuredbandits._compiled import by_type, inline, kernel
-from structuredbandits.confidence.memory import PLAUSIBLE, Box, Memory, box_of
-from structuredbandits.confidence.tables import BoxTables
+from structuredbandits.confidence.memory import PLAUSIBLE, ConfidenceState, Memory, confidence_state
+from structuredbandits.confidence.sorted_tables import SortedTables
 from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.algorithm import plain, require_positive
-from structuredbandits.policies.metrics import differential_entropy, entropy, variance
-from structuredbandits.policies.own_functions import NotANumber, check_function, compiled
+from structuredbandits.policies.custom_functions import NotANumber, check_function, compiled
+from structuredbandits.policies.informativeness import differential_entropy, entropy, variance
+from structuredbandits.policies.labels import plain
+from structuredbandits.policies.parameter_checks import positive, read_parameters
 from structuredbandits.policies.protocol import Moment
+from structuredbandits.policies.ties import take_larger
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -84,7 +86,7 @@ def _agent_class(metric: str | Metric) -> type:
     if isinstance(metric, str):
         return _NAMED[metric]
     if metric not in _OWN:
-        # Numba tells tuple classes apart by their names at calls, so each metric gets one.
+        # Numba distinguishes tuple classes by their names at calls, so each metric gets one.
         name = f"By_{metric.__name__}_{len(_OWN) + 1}"
         own = namedtuple(name, ["coin", "weights"])  # type: ignore[misc]  # named at run time
         own.__module__ = getattr(metric, "__module__", "__main__")
@@ -115,11 +117,11 @@ class Informative:
     """
 
     metric: str | Metric = "kl"
-    gamma: float = 30.0
-    d: float = 1.1
+    gamma: float = positive(30.0)
+    d: float = positive(1.1)
 
     def __post_init__(self) -> None:
-        require_positive("Informative", gamma=self.gamma, d=self.d)
+        read_parameters(self)
         if callable(self.metric):
             example = "def span(values, weights, tolerance): return values[-1] - values[0]"
             check_function(self.metric, example)
@@ -147,10 +149,10 @@ class Informative:
         return {key: getattr(self, key) for key in usual if getattr(self, key) != usual[key]}
 
     def probability(self, decided: np.ndarray) -> np.ndarray:
-        """Probability of an informative pull after so many decisions: same shape."""
-        return np.asarray(
-            np.minimum(1.0, self.gamma / np.maximum(decided, 1).astype(float) ** self.d)
-        )
+        """Probability of an informative pull after ``decided`` decisions: same shape."""
+        with np.errstate(over="ignore"):  # of an infinite power remains a probability of 0
+            powers = np.maximum(decided, 1).astype(float) ** self.d
+        return np.asarray(np.minimum(1.0, self.gamma / powers))
 
     def agent(self, structure: Structure, rounds: int) -> Any:
         """Named tuple for compiled code."""
@@ -159,7 +161,12 @@ class Informative:
 
 
 def informative_arm(
-    agent: Any, tables: BoxTables, box: Box, allowed: np.ndarray, moment: Moment, generator: Any
+    agent: Any,
+    tables: SortedTables,
+    state: ConfidenceState,
+    allowed: np.ndarray,
+    moment: Moment,
+    generator: Any,
 ) -> int:
     """The arm to pull for information now, or -1 for none; for compiled code."""
     raise TypeError("informative_arm is for compiled code")
@@ -167,13 +174,13 @@ def informative_arm(
 
 @by_type(informative_arm)
 def _informative_arm(
-    agent: Any, tables: Any, box: Any, allowed: Any, moment: Any, generator: Any
+    agent: Any, tables: Any, state: Any, allowed: Any, moment: Any, generator: Any
 ) -> Any:
     kind = agent.instance_class
     if kind is Uninformative:
 
         def never(
-            agent: Any, tables: Any, box: Any, allowed: Any, moment: Any, generator: Any
+            agent: Any, tables: Any, state: Any, allowed: Any, moment: Any, generator: Any
         ) -> Any:
             return -1
 
@@ -181,29 +188,25 @@ def _informative_arm(
     if kind is ByChance:
 
         def by_chance(
-            agent: Any, tables: Any, box: Any, allowed: Any, moment: Any, generator: Any
+            agent: Any, tables: Any, state: Any, allowed: Any, moment: Any, generator: Any
         ) -> Any:
-            if generator.random() >= agent.coin[moment.decided] or box.registers[PLAUSIBLE] == 0:
+            if generator.random() >= agent.coin[moment.decided] or state.registers[PLAUSIBLE] == 0:
                 return -1
             return allowed[int(generator.random() * allowed.size)]
 
         return by_chance
 
     def by_metric(
-        agent: Any, tables: Any, box: Any, allowed: Any, moment: Any, generator: Any
+        agent: Any, tables: Any, state: Any, allowed: Any, moment: Any, generator: Any
     ) -> Any:
-        if generator.random() >= agent.coin[moment.decided] or box.registers[PLAUSIBLE] == 0:
+        if generator.random() >= agent.coin[moment.decided] or state.registers[PLAUSIBLE] == 0:
             return -1
         best, chosen, ties = -math.inf, -1, 0
         for place in range(allowed.size):
-            values, weights = plausible_means(tables, box, agent.weights, allowed[place])
+            values, weights = plausible_means(tables, state, agent.weights, allowed[place])
             value = measure(agent, allowed[place], values, weights, tables.tolerance)
-            if value > best or chosen < 0:
-                best, chosen, ties = value, allowed[place], 1
-            elif value == best:
-                ties += 1
-                if generator.random() * ties < 1.0:
-                    chosen = allowed[place]
+            arm = np.int64(allowed[place])
+            best, chosen, ties = take_larger(best, chosen, ties, value, arm, generator)
         return chosen
 
     return by_metric
@@ -239,17 +242,17 @@ def _measure(agent: Any, arm: Any, values: Any, weights: Any, tolerance: Any) ->
 
 @inline
 def plausible_means(
-    tables: BoxTables, box: Box, weights: np.ndarray, arm: int
+    tables: SortedTables, state: ConfidenceState, weights: np.ndarray, arm: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The arm's means (midpoints of bounds) at the plausible θ, ascending, and their weights."""
-    n_plausible = box.registers[PLAUSIBLE]
+    n_plausible = state.registers[PLAUSIBLE]
     values, shares = np.empty(n_plausible), np.empty(n_plausible)
     last = tables.bounds.shape[0] - 1
     order = tables.orders[0, arm]
     count = 0
     for place in range(order.size):
         parameter = order[place]
-        if box.exclusions[parameter] == 0:
+        if state.exclusions[parameter] == 0:
             values[count] = 0.5 * (
                 tables.bounds[0, parameter, arm] + tables.bounds[last, parameter, arm]
             )
@@ -263,12 +266,12 @@ def plausible_means(
 
 @kernel
 def informativeness(
-    agent: Any, tables: BoxTables, memory: Memory, allowed: np.ndarray
+    agent: Any, tables: SortedTables, memory: Memory, allowed: np.ndarray
 ) -> np.ndarray:
     """Informativeness of each allowed arm: (allowed,); at least one θ must be plausible."""
-    box = box_of(memory)
+    state = confidence_state(memory)
     result = np.empty(allowed.size)
     for place in range(allowed.size):
-        values, weights = plausible_means(tables, box, agent.weights, allowed[place])
+        values, weights = plausible_means(tables, state, agent.weights, allowed[place])
         result[place] = measure(agent, allowed[place], values, weights, tables.tolerance)
     return result

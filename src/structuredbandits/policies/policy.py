@@ -1,7 +1,4 @@
-"""One run of an algorithm: pull an arm, give back its reward, ask why.
-
-The run's state is a few numbers (evidence, clock, generator); everything else is rebuilt from them.
-"""
+"""A running algorithm as users see it: pull an arm, report its reward, ask why."""
 
 from __future__ import annotations
 
@@ -12,14 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from structuredbandits._compiled import addresses_of, new_generator
-from structuredbandits.confidence.evidence import new_block
-from structuredbandits.confidence.memory import count_empty_rounds, keeps_set
-from structuredbandits.confidence.plausible import ConfidenceSet
+from structuredbandits.confidence.confidence_set import ConfidenceSet
 from structuredbandits.errors import InvalidPolicy, InvalidReward
 from structuredbandits.policies import state
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
-from structuredbandits.policies.arguments import (
+from structuredbandits.policies.run import Run
+from structuredbandits.policies.run_arguments import (
     LARGEST_REWARD,
     allowed_arms,
     arm_with_reward,
@@ -27,39 +22,26 @@ from structuredbandits.policies.arguments import (
     read_history,
     read_horizon,
 )
-from structuredbandits.policies.frame import bind
-from structuredbandits.policies.own_functions import (
-    NotANumber,
-    asking_for_numbers,
-    without_number,
-)
-from structuredbandits.policies.protocol import moment_at
-from structuredbandits.policies.steps import (
-    DECIDED,
-    RECEIVED,
-    decide_once,
-    learn_once,
-    restore_all,
-)
 from structuredbandits.structure import Structure
 
 if TYPE_CHECKING:
     from structuredbandits.policies.diagnostics import Diagnostics
 
-_FIRST_ROUNDS = 1024
-
 
 class Policy:
-    """A running algorithm.
+    """A running algorithm; `Algorithm.start` and `make_policy` make one.
 
-    Made by `Algorithm.start`, `make_policy` or ``Competitive(algorithm, structure)``.
+    Attributes
+    ----------
+    run
+        The run behind it, in positions of arms and in rewards that are to be maximised.
 
     Examples
     --------
     >>> from structuredbandits.policies.classical.ucb import UCB
     >>> from structuredbandits.policies.competitive import Competitive
     >>> structure = Structure.from_table([[1.0, 0.0], [0.0, 2.0]], arms=["a", "b"], sigma=0.1)
-    >>> policy = Competitive(UCB(), structure, seed=7)
+    >>> policy = Competitive(UCB()).start(structure, seed=7)
     >>> policy.update("a", 1.02)
     >>> policy.competitive_arms, list(policy.confidence_set)
     (('a',), [0])
@@ -77,37 +59,33 @@ class Policy:
         history: Iterable[tuple[str | int, float]] = (),
     ) -> None:
         check_structure(structure)
-        rounds = read_horizon(horizon)
-        algorithm.check(structure)
-        self.algorithm = algorithm
-        self.structure = structure
-        self.generator = new_generator(seed)
-        self.block = new_block(structure.sigma)
-        self.clock = np.array([0, 0, rounds], dtype=np.int64)
-        self.memory = algorithm.memory(structure)
-        self._foreign: Any = copy.deepcopy(getattr(algorithm, "foreign", None))
-        self._prepare(_FIRST_ROUNDS)
-        self._restore()
+        self._attach(Run(algorithm, structure, seed=seed, horizon=read_horizon(horizon)))
+        self.run.prepare()
         for row in read_history(history):
             self.update(*arm_with_reward(row))
 
-    def _prepare(self, rounds: int) -> None:
-        """Make what compiled code needs, good for so many rounds."""
-        self._rounds = rounds
-        self._calls_left = 0  # pulls or updates before the tables may be used up
-        self._names = self.structure.arms
-        self._sign = self.structure.sign
-        self._unit = self.algorithm.needs_unit_rewards
-        self._everything = np.arange(self.structure.n_arms)
+    def _attach(self, run: Run) -> None:
+        self.run = run
+        self._names = run.structure.arms
         self._positions = {name: k for k, name in enumerate(self._names)}
-        self.addresses = addresses_of(self.generator)
-        self.agent = self.algorithm.agent(self.structure, rounds, int(self.clock[2]))
-        self._frame = bind(self.agent, self.memory, self.block, self.clock, self.addresses)
-        self._decide = decide_once.variant(self.agent)
-        self._learn = learn_once.variant(self.agent)
+        self._sign = run.structure.sign
+        self._unit = run.algorithm.needs_unit_rewards
+        self._limited = run.structure.rewards.limited
 
-    def _restore(self) -> None:
-        restore_all.variant(self.agent)(self._frame)
+    @property
+    def algorithm(self) -> Algorithm:
+        """What chooses."""
+        return self.run.algorithm
+
+    @property
+    def structure(self) -> Structure:
+        """What is known."""
+        return self.run.structure
+
+    @property
+    def generator(self) -> np.random.Generator:
+        """The source of the run's own randomness."""
+        return self.run.generator
 
     # -- the loop ----------------------------------------------------------------------------------
 
@@ -119,15 +97,8 @@ class Policy:
         arms
             The arms that are allowed in this call; all if None.
         """
-        allowed = self._everything if arms is None else allowed_arms(self.structure, arms)
-        self._make_room()
-        try:
-            if self._foreign is not None:
-                return self._pull_foreign(allowed)
-            arm: int = self._decide(self._frame, allowed)
-        except NotANumber as found:
-            raise without_number(found, self.algorithm.label, self._names) from None
-        return self._names[arm]
+        allowed = None if arms is None else allowed_arms(self.run.structure, arms)
+        return self._names[self.run.decide(allowed)]
 
     def update(self, arm: str | int, reward: float) -> None:
         """Take in the reward of an arm: at once, late, or in any order.
@@ -141,14 +112,13 @@ class Policy:
         """
         position = self._position(arm)
         value = self._reward(reward)
-        self._make_room()
-        if self._foreign is not None:  # first: if it refuses the reward, nothing has changed here
-            self._foreign.update(self._names[position], value)
-        self._learn(self._frame, position, value)
+        if self._limited:
+            self.structure.rewards.check(self._names, position, self._sign * value)
+        self.run.learn(position, value)
 
     def _position(self, arm: str | int) -> int:
         position = self._positions.get(arm) if isinstance(arm, str) else None
-        return self.structure.arm_index(arm) if position is None else position
+        return self.run.structure.arm_index(arm) if position is None else position
 
     def _reward(self, reward: float) -> float:
         try:
@@ -158,7 +128,7 @@ class Policy:
         if not abs(value) <= LARGEST_REWARD:  # NaN is not, either
             if math.isfinite(value):
                 raise InvalidReward(
-                    f"the reward is {reward!r}, too large to reckon with; use another unit."
+                    f"the reward is {reward!r}, which is too large; use another unit."
                 )
             raise InvalidReward(f"the reward is {reward!r}; give a finite number.")
         if self._unit and not 0.0 <= value <= 1.0:
@@ -168,80 +138,41 @@ class Policy:
             )
         return self._sign * value
 
-    def _make_room(self) -> None:
-        """Tables that depend on the round are made for some rounds, and doubled when used up."""
-        if self._calls_left == 0:
-            used = int(max(self.clock[DECIDED], self.clock[RECEIVED]))
-            if used + 2 >= self._rounds:
-                self._prepare(2 * self._rounds)
-            self._calls_left = self._rounds - used - 1
-        self._calls_left -= 1
-
-    def _pull_foreign(self, allowed: np.ndarray) -> str:
-        from structuredbandits.policies.foreign import candidates_for
-
-        generator, registers = self.generator.bit_generator.state, self.memory.integers.copy()
-        candidates = candidates_for.variant(self.agent)(self._frame, allowed)
-        names = [self._names[arm] for arm in candidates]
-        try:
-            chosen = names[0] if len(names) == 1 else self._foreign.pull(names)
-            if chosen not in names:
-                raise InvalidPolicy(
-                    f"{type(self._foreign).__name__}.pull chose {chosen!r}, which is not among "
-                    f"the arms it was given, {names!r}; it must return one of them."
-                )
-        except BaseException:  # the decision was not made: take back what it used up
-            self.generator.bit_generator.state = generator
-            self.memory.integers[...] = registers
-            raise
-        self.clock[DECIDED] += 1
-        self.block[5, self._positions[chosen]] += 1.0
-        return str(chosen)
-
     # -- why ---------------------------------------------------------------------------------------
-
-    def _require_set(self) -> None:
-        if not keeps_set(self.memory):
-            raise InvalidPolicy(
-                f"{self.algorithm.label} keeps no confidence set; ask a policy such as "
-                f"{self.algorithm.label}-c."
-            )
 
     @property
     def confidence_set(self) -> ConfidenceSet:
         """The θ that are still plausible."""
-        self._require_set()
-        return ConfidenceSet(self.structure.parameters, self.memory.marks == 0)
+        plausible = self.run.plausible
+        if plausible is None:
+            raise InvalidPolicy(
+                f"{self.algorithm.label} keeps no confidence set; use a policy such as "
+                f"{self.algorithm.label}-c."
+            )
+        return ConfidenceSet(self.structure.parameters, plausible)
 
     @property
     def competitive_arms(self) -> tuple[str, ...]:
         """The arms that are optimal at some plausible θ; all arms if no θ is plausible."""
-        if not keeps_set(self.memory):
-            return self._names
-        mask = self.memory.marks == 0
-        if not mask.any():
-            return self._names
-        best = self.algorithm.set_structure(self.structure).optimal[mask].any(axis=0)
-        return tuple(name for name, yes in zip(self._names, best, strict=True) if yes)
+        return tuple(self._names[arm] for arm in self.run.candidates())
 
     @property
     def empty_rounds(self) -> int:
         """Decisions made while no θ was plausible; many mean that the structure is wrong."""
-        return count_empty_rounds(self.memory)
+        return self.run.empty_rounds
 
     def probabilities(self, arms: Iterable[str | int] | None = None) -> dict[str, float]:
         """Probability with which the next `pull` chooses each arm.
 
         Exact for deterministic indices (ties are shared), by quadrature for Thompson sampling.
         """
-        allowed = self._everything if arms is None else allowed_arms(self.structure, arms)
-        self._make_room()
-        with asking_for_numbers(self.algorithm.label, self._names):
-            shares = self.algorithm.probabilities(self.snapshot(), allowed)
+        shares = self.run.probabilities(
+            None if arms is None else allowed_arms(self.structure, arms)
+        )
         if shares is None:
             raise InvalidPolicy(
-                f"{self.algorithm.label} does not tell its probabilities; use an algorithm that "
-                "does, such as ts-c or ucb-c."
+                f"the probabilities of {self.algorithm.label} are not known; use an algorithm "
+                "whose probabilities are, such as ts-c or ucb-c."
             )
         return dict(zip(self._names, shares.tolist(), strict=True))
 
@@ -249,35 +180,32 @@ class Policy:
         """How well the rewards so far fit the structure; see `Diagnostics`."""
         from structuredbandits.policies.diagnostics import diagnose
 
-        return diagnose(self)
+        return diagnose(self.run)
 
     def snapshot(self) -> Snapshot:
         """The run at this moment, for `Algorithm.probabilities`."""
-        moment = moment_at.py_func(
-            int(self.clock[RECEIVED]), int(self.clock[DECIDED]), int(self.clock[2])
-        )
-        return Snapshot(self.agent, self.memory, self.block, moment, self.addresses)
+        return self.run.snapshot()
 
     @property
     def counts(self) -> np.ndarray:
         """Rewards received of each arm: (arms,)."""
-        return np.asarray(self.block[0], dtype=np.int64)
+        return np.asarray(self.run.evidence.counts, dtype=np.int64)
 
     @property
     def means(self) -> np.ndarray:
         """Mean reward of each arm, NaN where none came: (arms,)."""
-        counts = self.block[0]
-        return np.asarray(np.where(counts > 0, self._sign * self.block[3], np.nan))
+        rows = self.run.evidence
+        return np.asarray(np.where(rows.counts > 0, self._sign * rows.means, np.nan))
 
     @property
     def received(self) -> int:
         """Rewards received so far."""
-        return int(self.clock[RECEIVED])
+        return self.run.received
 
     @property
     def decided(self) -> int:
         """Decisions made so far."""
-        return int(self.clock[DECIDED])
+        return self.run.decided
 
     def __repr__(self) -> str:
         return (
@@ -288,30 +216,28 @@ class Policy:
     # -- stored state ------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """All that a run is, as JSON: it resumes with identical decisions."""
-        return state.state_of(self)
+        """The whole run as JSON values: it resumes with identical decisions."""
+        return state.state_of(self.run)
 
     @classmethod
     def from_state(cls, structure: Structure, saved: dict[str, Any]) -> Self:
         """The run that `state_dict` described, on the same structure."""
-        return state.resume(cls, structure, saved)
+        return cls._of(state.resume(structure, saved))
+
+    @classmethod
+    def _of(cls, run: Run) -> Self:
+        policy = cls.__new__(cls)
+        policy._attach(run)
+        return policy
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {"algorithm", "structure", "generator", "block", "clock", "memory", "_rounds"}
-        own = {key: value for key, value in self.__dict__.items() if key in kept}
-        return own | {"foreign": self._foreign}
+        return {"run": self.run}
 
-    def __setstate__(self, own: dict[str, Any]) -> None:
-        self._foreign = own.pop("foreign")
-        self.__dict__.update(own)
-        self._prepare(self._rounds)
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        self._attach(parts["run"])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        twin = type(self).__new__(type(self))
-        own = self.__getstate__()
-        shared = {"structure": own.pop("structure"), "algorithm": own.pop("algorithm")}
-        twin.__setstate__(copy.deepcopy(own, memo) | shared)
-        return twin
+        return self._of(copy.deepcopy(self.run, memo))
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # two runs never share their state

@@ -1,8 +1,8 @@
-"""The compiled protocol: seven operations, found by the type of an agent.
+"""The compiled protocol: seven operations, selected by the type of an agent.
 
 An agent is a named tuple of numbers and tables, made by `Algorithm.agent`. Compiled code calls
-``decide(agent, ...)``; Numba looks up what was registered for the agent's class and compiles just
-that, so the simulator, the interactive policy and the service run one and the same function.
+``decide(agent, ...)``; Numba looks up what is registered for the agent's class and compiles only
+that, so the simulator, the interactive policy and the service run the same function.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from structuredbandits._compiled import by_type, inline
-from structuredbandits.confidence.corridor import NO_CORRIDOR, Corridor
 from structuredbandits.confidence.evidence import Evidence
+from structuredbandits.confidence.fast_forward import NO_FAST_FORWARD, FastForward
 from structuredbandits.confidence.memory import Memory
+from structuredbandits.confidence.radius import log_time, unit_width
+from structuredbandits.policies.ties import take_tied_index
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -33,9 +35,15 @@ class Moment(NamedTuple):
 
 @inline
 def moment_at(received: int, decided: int, horizon: int) -> Moment:
-    """The moment after so many rewards and decisions."""
-    log_t = math.log(max(received, 2))
-    return Moment(received, decided, log_t, math.sqrt(2.0 * log_t), horizon)
+    """The moment after this many rewards and decisions."""
+    log_t = log_time(received)
+    return Moment(received, decided, log_t, unit_width(log_t), horizon)
+
+
+def moment_of(received: int, decided: int, horizon: int) -> Moment:
+    """`moment_at` for Python."""
+    log_t = log_time.py_func(received)
+    return Moment(received, decided, log_t, unit_width.py_func(log_t), horizon)
 
 
 class Arm(NamedTuple):
@@ -77,20 +85,20 @@ def restore(agent: Any, memory: Memory, evidence: Evidence, moment: Moment) -> N
     raise TypeError("restore is for compiled code")
 
 
-def relax(agent: Any, memory: Memory) -> None:
-    """Told to a run of which only the decisions are read; it may keep its memory less exactly."""
-    raise TypeError("relax is for compiled code")
+def make_lazy(agent: Any, memory: Memory) -> None:
+    """Update the memory lazily from now on: only the decisions of the run are read."""
+    raise TypeError("make_lazy is for compiled code")
 
 
-def corridor(
+def fast_forward(
     agent: Any, memory: Memory, evidence: Evidence, widths: np.ndarray, t: int, most: int
-) -> Corridor:
-    """Rewards that change no decision, for at most so many rounds after the first t.
+) -> FastForward:
+    """The rounds after t, at most ``most``, in which one arm is pulled without a decision.
 
-    As long as the sum of an arm's rewards stays inside, the agent goes on pulling it and need not
-    be told; ``widths``: (horizon + 1,), sqrt(2 log t) for each t.
+    As long as the sum of its rewards stays between the lines, the agent pulls the arm again and
+    need not learn the reward; ``widths``: (horizon + 1,), sqrt(2 log t) for each t.
     """
-    raise TypeError("corridor is for compiled code")
+    raise TypeError("fast_forward is for compiled code")
 
 
 def choose(
@@ -174,9 +182,9 @@ def _restore(agent: Any, memory: Any, evidence: Any, moment: Any) -> Any:
     return nothing
 
 
-@by_type(relax)
-def _relax(agent: Any, memory: Any) -> Any:
-    own = _registered("relax", agent)
+@by_type(make_lazy)
+def _make_lazy(agent: Any, memory: Any) -> Any:
+    own = _registered("make_lazy", agent)
     if own is not None:
         return own
 
@@ -186,14 +194,14 @@ def _relax(agent: Any, memory: Any) -> Any:
     return nothing
 
 
-@by_type(corridor)
-def _corridor(agent: Any, memory: Any, evidence: Any, widths: Any, t: Any, most: Any) -> Any:
-    own = _registered("corridor", agent)
+@by_type(fast_forward)
+def _fast_forward(agent: Any, memory: Any, evidence: Any, widths: Any, t: Any, most: Any) -> Any:
+    own = _registered("fast_forward", agent)
     if own is not None:
         return own
 
     def none(agent: Any, memory: Any, evidence: Any, widths: Any, t: Any, most: Any) -> Any:
-        return NO_CORRIDOR
+        return NO_FAST_FORWARD
 
     return none
 
@@ -257,23 +265,13 @@ def _choose_by_index(
     agent: Any, evidence: Any, candidates: Any, n_candidates: Any, moment: Any, generator: Any
 ) -> Any:
     leader = leading_mean(evidence, candidates, n_candidates)
-    best = -math.inf
-    chosen = np.uint64(0)
-    ties = 0
+    best, chosen, ties = -math.inf, np.uint64(0), 0
     for place in range(n_candidates):
         arm = np.uint64(candidates[place])
         value = index_or_infinity(agent, evidence, arm, leader, n_candidates, moment, generator)
+        # Compared here: to hand everything to a function for each arm takes as long as the index.
         if value > best or ties == 0:
-            best = value
-            chosen = arm
-            ties = 1
+            best, chosen, ties = value, arm, 1
         elif value == best:
-            if value == math.inf and evidence.pending[arm] != evidence.pending[chosen]:
-                if evidence.pending[arm] < evidence.pending[chosen]:
-                    chosen = arm
-                    ties = 1
-            else:  # each of the tied arms is kept with equal probability
-                ties += 1
-                if generator.random() * ties < 1.0:
-                    chosen = arm
+            chosen, ties = take_tied_index(chosen, ties, value, arm, evidence.pending, generator)
     return np.int64(chosen)

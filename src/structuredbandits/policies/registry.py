@@ -1,113 +1,43 @@
 """Algorithms by name: ``ucb``, ``ts-c``, ``ucb-c-kl``, ``ucb-c(alpha=2)``.
 
 A name is a base (a classical algorithm) with ``-c`` for Algorithm-C around it (``-cj`` with the
-joint confidence set) and ``-kl``, ``-entropy`` or ``-random`` for an informative step; or the whole
-name of a structured algorithm. Parameters in parentheses go to every part that has one of that
-name. Case does not matter.
+joint confidence set) and ``-kl``, ``-entropy``, ``-differential`` or ``-random`` for an informative
+step; or the whole name of a structured algorithm. Parameters in parentheses go to every part that
+has one of that name; ``floor``, ``robust``, ``refute`` and ``fallback`` go to what is around it.
+Case does not matter. `labels` is about the text, `registration` about which algorithms there are.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import difflib
 import re
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import Algorithm
-from structuredbandits.policies.classical.bayes_ucb import BayesUCB
-from structuredbandits.policies.classical.epsilon_greedy import EpsilonGreedy
-from structuredbandits.policies.classical.imed import IMED
-from structuredbandits.policies.classical.kl_ucb import KLUCB, KLUCBBernoulli
-from structuredbandits.policies.classical.moss import MOSS
-from structuredbandits.policies.classical.thompson import ThompsonSampling
-from structuredbandits.policies.classical.thompson_beta import ThompsonBeta
-from structuredbandits.policies.classical.ucb import UCB
-from structuredbandits.policies.classical.ucb_tuned import UCBTuned
-from structuredbandits.policies.competitive import Competitive
-from structuredbandits.policies.floor import ExplorationFloor
-from structuredbandits.policies.informative import Informative
-from structuredbandits.policies.robust import Robust
-from structuredbandits.policies.structured.glm_ucb import GLMUCB
-from structuredbandits.policies.structured.hierarchical import Hierarchical
-from structuredbandits.policies.structured.hierarchical_competitive import HierarchicalCompetitive
-from structuredbandits.policies.structured.hierarchical_index import HierarchicalIndex
-from structuredbandits.policies.structured.ids import IDS
-from structuredbandits.policies.structured.linear_greedy import LinearGreedy
-from structuredbandits.policies.structured.oful import OFUL
-from structuredbandits.policies.structured.ossb import OSSB
-from structuredbandits.policies.structured.posterior import PosteriorSampling
-from structuredbandits.policies.structured.ucb_g import UCBG
-from structuredbandits.policies.structured.ucb_s import UCBS
-from structuredbandits.policies.structured.wagp import WAGP
+from structuredbandits.policies.labels import (
+    FLOOR,
+    ROBUST,
+    Label,
+    plain,
+    read_label,
+    shorten,
+)
+from structuredbandits.policies.registration import METRICS, find, names_of, registered
 
 if TYPE_CHECKING:
     from structuredbandits.policies.policy import Policy
     from structuredbandits.structure import Structure
 
-_INFORMATIVE = {
-    "kl": "kl",
-    "entropy": "entropy",
-    "differential": "differential-entropy",
-    "random": "random",
-}
+#: Names that stand for a policy; labels and files have the policy's own name.
+ALIASES = {"default": "value-of-information"}
 _CONFIDENCE = {"c": "box", "cj": "joint"}
 # A base name, the confidence set of Algorithm-C, the informative step.
-_AROUND = re.compile(r"^(.+)-(cj?)(?:-([a-z]+))?$")
-_BY_NAME: dict[str, type[Algorithm]] = {}
-# "ucb(alpha=1)-c(alpha=3)": the inner algorithm has parameters of its own.
-_EXPLICIT = re.compile(
-    r"^\s*([a-z0-9-]+)\(([^()]*)\)-(cj?)(-[a-z]+)?\s*(?:\(([^()]*)\))?\s*$", re.IGNORECASE
-)
-_NAME = re.compile(r"^\s*([a-z0-9-]+)\s*(?:\((.*)\))?\s*$", re.IGNORECASE)
-
-
-def _built_in(algorithm: type[Algorithm]) -> bool:
-    return algorithm.__module__.partition(".")[0] == __name__.partition(".")[0]
-
-
-def register(algorithm: type[Algorithm]) -> type[Algorithm]:
-    """Make an algorithm known by its name, here and in stored states.
-
-    A user's own may replace an earlier one of hers, and never a built-in one.
-    """
-    known = _BY_NAME.get(algorithm.name)
-    replaces_own = known is not None and not _built_in(known)
-    if not _built_in(algorithm) and algorithm.name in policy_names() and not replaces_own:
-        raise InvalidPolicy(
-            f"{algorithm.name!r} is the name of a built-in policy; call yours otherwise."
-        )
-    _BY_NAME[algorithm.name] = algorithm
-    return algorithm
-
-
-for _algorithm in (
-    UCB,
-    KLUCB,
-    KLUCBBernoulli,
-    ThompsonSampling,
-    ThompsonBeta,
-    MOSS,
-    IMED,
-    BayesUCB,
-    UCBTuned,
-    EpsilonGreedy,
-    UCBS,
-    Hierarchical,
-    HierarchicalIndex,
-    HierarchicalCompetitive,
-    PosteriorSampling,
-    IDS,
-    LinearGreedy,
-    OFUL,
-    GLMUCB,
-    WAGP,
-    UCBG,
-    OSSB,
-):
-    register(_algorithm)
+_AROUND = re.compile(r"^(.+)-(cj?)(?:-([a-z]+))?$", re.IGNORECASE)
+_OF_COMPETITIVE = ("alpha", "pull_each_arm_first")
+_OF_INFORMATIVE = ("gamma", "d")
 
 
 def policy_names() -> list[str]:
@@ -118,14 +48,7 @@ def policy_names() -> list[str]:
     >>> "ucb-c-kl" in policy_names(), "ucb-s" in policy_names()
     (True, True)
     """
-    names = []
-    for name, algorithm in _BY_NAME.items():
-        names.append(name)
-        if algorithm.classical:
-            names.append(f"{name}-c")
-            names += [f"{name}-c-{suffix}" for suffix in _INFORMATIVE]
-            names.append(f"{name}-cj")
-    return names
+    return [name for base, kind in registered().items() for name in names_of(base, kind)]
 
 
 def make_algorithm(policy: str | Algorithm) -> Algorithm:
@@ -137,144 +60,163 @@ def make_algorithm(policy: str | Algorithm) -> Algorithm:
     Competitive(UCB(alpha=2.0), alpha=2.0)
     >>> make_algorithm("ts-c-kl(gamma=10)")
     Competitive(ThompsonSampling(), informative=Informative(metric='kl', gamma=10.0, d=1.1))
+    >>> make_algorithm("default").label
+    'value-of-information'
     """
     if isinstance(policy, Algorithm):
         return policy
     if not isinstance(policy, str):
-        raise InvalidPolicy(f"{policy!r} is no policy; give a name such as 'ucb-c', or UCB().")
-    match = _EXPLICIT.match(policy)
-    if match is not None:
-        return _make_explicit(policy, match)
-    match = _NAME.match(policy)
-    name = match.group(1).lower() if match else policy.lower()
-    if match is None or not _is_known(name):
-        near = difflib.get_close_matches(name, policy_names(), n=3, cutoff=0.4)
-        hint = f"did you mean {', '.join(near)}?" if near else f"known are {_listing()}."
-        raise InvalidPolicy(f"there is no policy {policy!r}; {hint}")
-    settings = _read_settings(policy, match.group(2) or "")
-    outside = _take_outside(settings)
-    used: set[str] = set()
-    algorithm = _assemble(name, settings, used)
-    unknown = sorted(set(settings) - used)
-    if unknown:
         raise InvalidPolicy(
-            f"policy {policy!r} has no parameter {unknown[0]!r}; it has "
-            f"{', '.join(sorted(_settings_of(name))) or 'none'}."
+            f"{policy!r} is not a policy; give a name such as 'ucb-c', or an algorithm such as "
+            "UCB()."
         )
-    return _put_outside(algorithm, outside)
+    return _build(read_label(policy), policy)
 
 
-def _take_outside(settings: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of what goes around a whole algorithm."""
-    return {key: settings.pop(key) for key in ("floor", "robust") if key in settings}
+class _Head(NamedTuple):
+    """What a name stands for, without parameters."""
+
+    base: type[Algorithm]
+    confidence: str | None
+    """The confidence set of Algorithm-C, or None if it is not around the base."""
+    metric: str | None
+    """The informative step, as the end of a name has it."""
 
 
-def _put_outside(algorithm: Algorithm, outside: dict[str, Any]) -> Algorithm:
-    if "robust" in outside:
-        algorithm = Robust(algorithm, pulls=outside["robust"])
-    return ExplorationFloor(algorithm, floor=outside["floor"]) if "floor" in outside else algorithm
+def _build(label: Label, text: str) -> Algorithm:
+    """The algorithm that a label describes; ``text`` is what messages show."""
+    head = _head_of(label, text)
+    outer = (*_OF_COMPETITIVE, *_OF_INFORMATIVE * (head.metric is not None))
+    own = _fields(head.base)
+    names = {*(own if label.own is None else ()), *(outer if head.confidence else ())}
+    first, *others = label.groups or ({},)
+    given, wrappers = _take_wrappers(first, names if others else frozenset())
+    _check_known(text, given, names, head)
+    if label.own is not None:
+        _check_known(text, label.own, set(own), None)
+    inside = label.own
+    if inside is None:
+        inside = {key: given[key] for key in own if key in given}
+    algorithm = head.base(**_values(text, inside))
+    if head.confidence is not None:
+        algorithm = _put_competitive(algorithm, head, _values(text, given))
+    algorithm = _put_wrappers(algorithm, wrappers, text)
+    for group in others:
+        given, wrappers = _take_wrappers(group, frozenset())
+        _check_known(text, given, set(), None)
+        algorithm = _put_wrappers(algorithm, wrappers, text)
+    return algorithm
 
 
-def _make_explicit(policy: str, match: re.Match[str]) -> Algorithm:
-    base, inner, confidence, suffix, outer = match.groups(default="")
-    algorithm = make_algorithm(f"{base}({inner})")
-    settings = _read_settings(policy, outer)
-    outside = _take_outside(settings)
-    informative = None
-    if suffix:
-        taken = {key: settings.pop(key) for key in ("gamma", "d") if key in settings}
-        metric = suffix.removeprefix("-").lower()
-        informative = Informative(_INFORMATIVE.get(metric, metric), **taken)
-    unknown = sorted(set(settings) - {"alpha", "pull_each_arm_first"})
-    if unknown:
-        raise InvalidPolicy(f"policy {policy!r} has no parameter {unknown[0]!r}.")
-    competitive = Competitive(
-        algorithm,
-        informative=informative,
-        confidence=_CONFIDENCE[confidence.lower()],
-        **settings,
+def _head_of(label: Label, text: str) -> _Head:
+    """The class and what is around it; an unknown name is refused with the nearest ones."""
+    name = label.name + label.suffix
+    base = _class_of(label.name)
+    if base is not None and not label.suffix:
+        return _Head(base, None, None)
+    found = _AROUND.match(name)
+    if found is not None and (label.own is None or found[1] == label.name):
+        base, metric = _class_of(found[1]), found[3] and found[3].lower()
+        # In the explicit form Competitive and Informative say what is wrong with their parts.
+        explicit = label.own is not None
+        if base is not None and (
+            explicit or (base.classical and (metric is None or metric in METRICS))
+        ):
+            return _Head(base, _CONFIDENCE[found[2].lower()], metric)
+    near = difflib.get_close_matches(name.lower(), policy_names(), n=3, cutoff=0.4)
+    listing = f"known are {', '.join(registered())}, each classical one also with -c."
+    hint = f"did you mean {', '.join(near)}?" if near else listing
+    raise InvalidPolicy(f"there is no policy {shorten(text.strip())}; {hint}")
+
+
+def _class_of(name: str) -> type[Algorithm] | None:
+    name = ALIASES.get(name.lower(), name)
+    exact = find(name) or find(name.lower())
+    if exact is not None:
+        return exact
+    folded = {key.lower(): algorithm for key, algorithm in registered().items()}
+    return folded.get(name.lower())
+
+
+def _fields(base: type[Algorithm]) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(base))
+
+
+def _take_wrappers(
+    group: Mapping[str, Any], names: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters of the head, and those of wrappers; ``names`` are the head's in any case."""
+    words = {*FLOOR, *(ROBUST if "robust" in group else ())} - set(names)
+    given = {key: value for key, value in group.items() if key not in words}
+    return given, {key: value for key, value in group.items() if key in words}
+
+
+def _check_known(text: str, given: Mapping[str, Any], names: set[str], head: _Head | None) -> None:
+    unknown = sorted(set(given) - names)
+    if not unknown:
+        return
+    key = unknown[0]
+    if key in ROBUST:
+        raise InvalidPolicy(
+            f"policy {shorten(text)} has {key} without robust; write for example "
+            f"ucb-c(robust=1,{key}={'ts' if key == 'fallback' else 2})."
+        )
+    listed = set(names)
+    if head is not None or not names:
+        listed.add("floor")
+        if head is None or head.confidence is not None or not head.base.classical:
+            listed.add("robust")
+    raise InvalidPolicy(
+        f"policy {shorten(text)} has no parameter {key!r}; it has "
+        f"{', '.join(sorted(listed)) or 'none'}."
     )
-    return _put_outside(competitive, outside)
 
 
-def _listing() -> str:
-    return ", ".join(_BY_NAME) + ", each classical one also with -c"
-
-
-def _read_settings(policy: str, text: str) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    for part in filter(None, (piece.strip() for piece in text.split(","))):
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if key in settings:
-            raise InvalidPolicy(f"policy {policy!r} gives {key} twice; give it once.")
-        try:
-            if not equals:
-                raise ValueError
-            settings[key] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+def _values(text: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of one part; a bare word is a value of ``fallback`` only."""
+    for key, value in settings.items():
+        if isinstance(value, Label):
             raise InvalidPolicy(
-                f"{part!r} in policy {policy!r} is no parameter; write name=value, for example "
-                "ucb-c(alpha=2)."
-            ) from None
-        if isinstance(settings[key], int) and not isinstance(settings[key], bool):
-            try:
-                settings[key] = float(settings[key])
-            except OverflowError:
-                raise InvalidPolicy(
-                    f"{key} in policy {policy[:40]!r} is larger than any number a computer reckons "
-                    "with; give a smaller one."
-                ) from None
-    return settings
+                f"{f'{key}={value.name}'!r} in policy {shorten(text)} is not a value; give a "
+                "number, True, False, None, or a string in quotes."
+            )
+    return dict(settings)
 
 
-def _parts(name: str) -> tuple[type[Algorithm], str | None, str | None]:
-    """Base algorithm, the confidence set of Algorithm-C if it is around it, informative suffix."""
-    if name in _BY_NAME:
-        return _BY_NAME[name], None, None
-    match = _AROUND.match(name)
-    if match is None or match.group(1) not in _BY_NAME:
-        raise InvalidPolicy(f"there is no policy {name!r}.")
-    base, confidence, suffix = match.groups()
-    return _BY_NAME[base], _CONFIDENCE[confidence], suffix
+def _put_competitive(algorithm: Algorithm, head: _Head, given: Mapping[str, Any]) -> Algorithm:
+    from structuredbandits.policies.competitive import Competitive
+    from structuredbandits.policies.informative import Informative
 
-
-def _is_known(name: str) -> bool:
-    try:
-        base, confidence, suffix = _parts(name)
-    except InvalidPolicy:
-        return False
-    return confidence is None or (base.classical and (suffix is None or suffix in _INFORMATIVE))
-
-
-def _settings_of(name: str) -> set[str]:
-    base, confidence, suffix = _parts(name)
-    known = {field.name for field in dataclasses.fields(base)} | {"floor"}
-    if confidence is not None or not base.classical:
-        known.add("robust")
-    if confidence is not None:
-        known |= {"alpha", "pull_each_arm_first"}
-    if suffix is not None:
-        known |= {"gamma", "d"}
-    return known
-
-
-def _assemble(name: str, settings: dict[str, Any], used: set[str]) -> Algorithm:
-    base, confidence, suffix = _parts(name)
-
-    def take(names: Iterable[str]) -> dict[str, Any]:
-        taken = {key: settings[key] for key in names if key in settings}
-        used.update(taken)
-        return taken
-
-    algorithm = base(**take(field.name for field in dataclasses.fields(base)))
-    if confidence is None:
-        return algorithm
     informative = None
-    if suffix is not None:
-        informative = Informative(_INFORMATIVE[suffix], **take(("gamma", "d")))
-    own = take(("alpha", "pull_each_arm_first"))
-    whole: Algorithm = Competitive(algorithm, informative=informative, confidence=confidence, **own)
+    if head.metric is not None:
+        step = {key: given[key] for key in _OF_INFORMATIVE if key in given}
+        informative = Informative(METRICS.get(head.metric, head.metric), **step)
+    own = {key: given[key] for key in _OF_COMPETITIVE if key in given}
+    whole: Algorithm = Competitive(
+        algorithm, informative=informative, confidence=head.confidence or "box", **own
+    )
     return whole
+
+
+def _put_wrappers(algorithm: Algorithm, given: Mapping[str, Any], text: str) -> Algorithm:
+    if "robust" in given:
+        from structuredbandits.policies.robust import Robust
+
+        settings = {"pulls": given["robust"]}
+        if "refute" in given:
+            settings["alpha"] = given["refute"]
+        _values(text, settings)
+        if "fallback" in given:
+            fallback = given["fallback"]
+            settings["fallback"] = (
+                _build(fallback, text) if isinstance(fallback, Label) else make_algorithm(fallback)
+            )
+        algorithm = Robust(algorithm, **settings)
+    if "floor" in given:
+        from structuredbandits.policies.exploration_floor import ExplorationFloor
+
+        algorithm = ExplorationFloor(algorithm, **_values(text, {"floor": given["floor"]}))
+    return algorithm
 
 
 def make_policy(
@@ -286,7 +228,7 @@ def make_policy(
     history: Iterable[tuple[str | int, float]] = (),
     exploration_floor: float | None = None,
 ) -> Policy:
-    """Begin a run of an algorithm given by name.
+    """Start a run of an algorithm given by name.
 
     Examples
     --------
@@ -297,6 +239,8 @@ def make_policy(
     """
     algorithm = make_algorithm(policy)
     if exploration_floor is not None:
+        from structuredbandits.policies.exploration_floor import ExplorationFloor
+
         algorithm = ExplorationFloor(algorithm, floor=exploration_floor)
     return algorithm.start(structure, seed=seed, horizon=horizon, history=history)
 
@@ -315,14 +259,19 @@ def applicable(structure: Structure, policies: Sequence[str]) -> tuple[list[str]
 
 def algorithm_to_dict(algorithm: Algorithm) -> dict[str, Any]:
     """An algorithm as JSON."""
+    from structuredbandits.policies.informative import Informative
+
     settings: dict[str, Any] = {}
     for field in dataclasses.fields(algorithm):
-        value = getattr(algorithm, field.name)
+        value = plain(getattr(algorithm, field.name))
         if isinstance(value, Algorithm):
             value = algorithm_to_dict(value)
         elif isinstance(value, Informative):
             if not isinstance(value.metric, str):
-                raise InvalidPolicy("a policy with a metric of your own cannot be stored as JSON.")
+                raise InvalidPolicy(
+                    f"the metric {value.metric.__name__} cannot be stored as JSON; use a built-in "
+                    "one such as 'kl'."
+                )
             value = dataclasses.asdict(value)
         elif isinstance(value, tuple):
             value = [list(group) for group in value]  # UCB-g's groups of arm names
@@ -337,6 +286,11 @@ def algorithm_to_dict(algorithm: Algorithm) -> dict[str, Any]:
 
 def algorithm_from_dict(stored: dict[str, Any]) -> Algorithm:
     """The algorithm that `algorithm_to_dict` wrote."""
+    from structuredbandits.policies.competitive import Competitive
+    from structuredbandits.policies.exploration_floor import ExplorationFloor
+    from structuredbandits.policies.informative import Informative
+    from structuredbandits.policies.robust import Robust
+
     name, settings = stored["algorithm"], dict(stored["settings"])
     for key, value in settings.items():
         if isinstance(value, list):
@@ -346,7 +300,7 @@ def algorithm_from_dict(stored: dict[str, Any]) -> Algorithm:
                 algorithm_from_dict(value) if "algorithm" in value else Informative(**value)
             )
     around = (Competitive, ExplorationFloor, Robust)
-    known = {**_BY_NAME, **{algorithm.name: algorithm for algorithm in around}}
+    known = {**registered(), **{algorithm.name: algorithm for algorithm in around}}
     if name not in known:
         raise InvalidPolicy(
             f"the stored policy is {name!r}, which is not known here; import the module that "

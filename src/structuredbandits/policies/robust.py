@@ -1,8 +1,4 @@
-"""A policy that drops its structure when rewards refute it, and looks at every arm now and then.
-
-This room knows when rewards contradict a structure at every θ. It must not know how the algorithm
-inside uses the structure.
-"""
+"""A policy that drops its structure when rewards refute it, and pulls every arm occasionally."""
 
 from __future__ import annotations
 
@@ -15,16 +11,20 @@ import numpy as np
 from structuredbandits._compiled import inline, kernel
 from structuredbandits.confidence.evidence import Evidence, evidence_of
 from structuredbandits.confidence.memory import Memory
-from structuredbandits.confidence.tables import gains
+from structuredbandits.confidence.refutation import (
+    RefutationTest,
+    fill_evidence,
+    level_of,
+    refutation_test,
+)
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import (
     Algorithm,
     Snapshot,
-    join_settings,
-    plain,
-    require_positive,
 )
 from structuredbandits.policies.classical.thompson import ThompsonSampling
+from structuredbandits.policies.labels import Nested, Parts, plain
+from structuredbandits.policies.parameter_checks import positive
 from structuredbandits.policies.protocol import (
     Moment,
     choose,
@@ -33,21 +33,13 @@ from structuredbandits.policies.protocol import (
     learn,
     restore,
 )
-from structuredbandits.policies.structured.hierarchical_model import reward_variance, tree_rows
+from structuredbandits.policies.structured.hierarchical_model import tree_rows
 
 if TYPE_CHECKING:
+    from structuredbandits.confidence.confidence_set import ConfidenceParameters
     from structuredbandits.structure import Structure
 
 _USUAL_FALLBACK = ThompsonSampling()
-
-
-class Doubt(NamedTuple):
-    """What the test of a structure reads, each arm's values side by side; costs are negated."""
-
-    lower: np.ndarray  # (arms, parameters)
-    upper: np.ndarray  # (arms, parameters)
-    errors: np.ndarray  # (arms, parameters) squared standard errors
-    noise: np.ndarray  # (arms,) variance of one reward
 
 
 class RobustAgent(NamedTuple):
@@ -55,9 +47,8 @@ class RobustAgent(NamedTuple):
 
     inner: Any
     fallback: Any
-    doubt: Doubt
+    test: RefutationTest
     pulls: float
-    alpha: float
 
 
 class RobustMemory(NamedTuple):
@@ -67,38 +58,38 @@ class RobustMemory(NamedTuple):
     floats: np.ndarray
     marks: np.ndarray
     inner: Memory
-    misfits: np.ndarray  # (tree rows, parameters) squared distances; the root holds the largest
+    evidence: np.ndarray  # (tree rows, parameters) log evidence; the root holds the sum
 
 
 @dataclass(frozen=True, repr=False)
 class Robust(Algorithm):
-    """Trust an algorithm's structure until rewards refute it; never stop looking at every arm.
+    """Use an algorithm's structure until rewards refute it, and keep pulling every arm.
 
-    The structure is refuted while at every θ some arm's mean reward is more than
-    √(2 log 2K + 2 alpha log t) standard deviations away from what θ says, counting the map's
-    standard errors (if it has some) and the noise of the rewards. Then the ``fallback`` chooses,
-    from the rewards alone. Refutation cannot see an error in an arm that is never pulled: so every
-    arm is also pulled at least ⌊pulls · log(1 + t/K)⌋ times.
+    The structure is refuted while the evidence against every θ is at least 1/level, with level
+    0.01^alpha: an e-process that is exact for the structure's family of rewards and counts the
+    map's standard errors (if it has some); see `confidence.refutation`. Then the ``fallback``
+    chooses, from the rewards alone. An error in an arm that is never pulled cannot be detected, so
+    every arm is also pulled at least ⌊pulls · log(1 + t/K)⌋ times.
 
     Parameters
     ----------
     algorithm
-        What chooses while the structure stands.
+        What chooses while the structure is not refuted.
     pulls
         The forced pulls of each arm grow as pulls · log(1 + t/K).
     alpha
-        Width of the test; a larger one refutes later.
+        The level of the test is 0.01^alpha; a larger one refutes later.
     fallback
         The classical algorithm that takes over.
 
     Notes
     -----
     The cost of the forced pulls is at most pulls · log(1 + T/K) times the sum of the gaps, whatever
-    the structure. What they buy: in the long run an error of more than
-    noise · √(2 alpha / pulls) in the mean of any arm (of a map that is otherwise exact) is found,
-    and from then on regret grows as the fallback's. An error that is smaller, or that another θ
-    explains, is not found, and can cost its size in every round. With a fixed number of normal
-    rewards a true structure is refuted with probability at most t^(−alpha).
+    the structure. In return, an error in the mean of any arm (of a map that is otherwise exact) is
+    found in the long run, since the number of forced pulls grows without limit: an error of d after
+    about (2σ²/d²) · (log(K/level) + ½ log n) of them. From then on regret grows as the fallback's.
+    An error that another θ explains is not found, and can cost its size in every round. A true
+    structure is ever refuted with probability at most the level, however often it is tested.
 
     Examples
     --------
@@ -112,23 +103,23 @@ class Robust(Algorithm):
     """
 
     algorithm: Algorithm
-    pulls: float = 1.0
-    alpha: float = 1.0
+    pulls: float = positive(1.0)
+    alpha: float = positive(1.0)
     fallback: Algorithm = _USUAL_FALLBACK
     name: ClassVar[str] = "robust"
 
     def __post_init__(self) -> None:
-        require_positive("Robust", pulls=self.pulls, alpha=self.alpha)
+        super().__post_init__()
         inside = self.algorithm
         if not isinstance(inside, Algorithm) or isinstance(inside, Robust) or inside.classical:
             raise InvalidPolicy(
-                f"{inside!r} has no structure to doubt; put an algorithm such as "
+                f"{inside!r} uses no structure that could be refuted; put an algorithm such as "
                 "Hierarchical() or Competitive(UCB()) inside Robust."
             )
-        if getattr(inside, "foreign", None) is not None:
+        if inside.external is not None:
             raise InvalidPolicy(
-                "Robust goes around compiled algorithms only; test your own object's structure "
-                "yourself."
+                f"Robust needs a compiled algorithm inside, and {inside!r} chooses with a Python "
+                "object; give an algorithm such as Competitive(UCB())."
             )
         if not (isinstance(self.fallback, Algorithm) and self.fallback.classical):
             raise InvalidPolicy(
@@ -145,56 +136,50 @@ class Robust(Algorithm):
         self.algorithm.check(structure)
         self.fallback.check(structure)
 
-    def set_structure(self, structure: Structure) -> Structure:
-        """That of the algorithm inside."""
-        return self.algorithm.set_structure(structure)
+    @property
+    def refutation_alpha(self) -> float:
+        """The level of the test is 0.01^alpha."""
+        return float(self.alpha)
+
+    def confidence_parameters(self, structure: Structure) -> ConfidenceParameters | None:
+        return self.algorithm.confidence_parameters(structure)
+
+    def candidates(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
+        """The competitive arms of the algorithm inside, whether the structure is refuted or not."""
+        return self.algorithm.candidates(_inside(snapshot), allowed)
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> RobustAgent:
-        bounds, errors = gains(structure), structure.standard_errors
-        table = np.zeros(structure.means.shape) if errors is None else errors**2
-        doubt = Doubt(
-            np.ascontiguousarray(bounds[0].T),
-            np.ascontiguousarray(bounds[-1].T),
-            np.ascontiguousarray(table.T),
-            reward_variance(structure),
-        )
         return RobustAgent(
             self.algorithm.agent(structure, rounds, horizon),
             self.fallback.agent(structure, rounds, horizon),
-            doubt,
+            refutation_test(structure, level_of(self.alpha)),
             float(self.pulls),
-            float(self.alpha),
         )
 
     def memory(self, structure: Structure) -> Memory:
         inner = self.algorithm.memory(structure)
-        misfits = np.zeros((tree_rows(structure.n_arms), structure.n_parameters))
-        whole: Any = RobustMemory(inner.integers, inner.floats, inner.marks, inner, misfits)
+        tree = np.zeros((tree_rows(structure.n_arms), structure.n_parameters))
+        whole: Any = RobustMemory(inner.integers, inner.floats, inner.marks, inner, tree)
         return whole  # type: ignore[no-any-return]  # compiled code asks only for its fields
 
     def probabilities(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray | None:
         agent, memory = snapshot.agent, snapshot.memory
-        result = np.zeros(snapshot.block.shape[1])
+        result = np.zeros(snapshot.n_arms)
         forced = forced_pull(agent, snapshot.block, allowed, snapshot.moment)
         if forced >= 0:
             result[forced] = 1.0
             return result
-        if is_refuted(agent, memory, snapshot.moment):
+        if is_refuted(agent, memory):
             return self.fallback.probabilities(snapshot._replace(agent=agent.fallback), allowed)
-        whole: Any = memory
-        inside = snapshot._replace(agent=agent.inner, memory=whole.inner)
-        return self.algorithm.probabilities(inside, allowed)
+        return self.algorithm.probabilities(_inside(snapshot), allowed)
 
-    @property
-    def label(self) -> str:
-        """The algorithm's label with the robustness among its parameters."""
-        inner, settings = self.algorithm.label, {"robust": self.pulls}
+    def label_parts(self) -> Parts:
+        settings: dict[str, Any] = {"robust": self.pulls}
         if self.alpha != 1.0:
             settings["refute"] = self.alpha
-        own = join_settings(settings)
         if self.fallback != _USUAL_FALLBACK:
-            own += f",fallback={self.fallback.label}"
-        return f"{inner[:-1]},{own})" if inner.endswith(")") else f"{inner}({own})"
+            settings["fallback"] = Nested(self.fallback.label)
+        return self.algorithm.label_parts().inside(settings)
 
     def __repr__(self) -> str:
         parts = [repr(self.algorithm), f"pulls={plain(self.pulls)!r}"]
@@ -205,52 +190,38 @@ class Robust(Algorithm):
         return f"Robust({', '.join(parts)})"
 
 
-@inline
-def _fill_misfits(doubt: Doubt, leaf: np.ndarray, evidence: Evidence, arm: int) -> None:
-    """Squared distance of one arm's mean from every θ, in its own variance."""
-    if evidence.counts[arm] == 0.0:
-        leaf[:] = 0.0
-        return
-    mean, sampling = evidence.means[arm], doubt.noise[arm] / evidence.counts[arm]
-    lower, upper, errors = doubt.lower[arm], doubt.upper[arm], doubt.errors[arm]
-    for parameter in range(lower.size):
-        distance = max(lower[parameter] - mean, mean - upper[parameter], 0.0)
-        leaf[parameter] = distance * distance / (errors[parameter] + sampling)
+def _inside(snapshot: Snapshot) -> Snapshot:
+    """The run of the algorithm inside."""
+    memory: Any = snapshot.memory
+    return snapshot._replace(agent=snapshot.agent.inner, memory=memory.inner)
 
 
 @implements(restore, RobustAgent)
 def _restore(agent: Any, memory: Any, evidence: Any, moment: Any) -> Any:
-    tree = memory.misfits
+    tree = memory.evidence
     leaves = tree.shape[0] // 2
     for arm in range(leaves):
         if arm < evidence.counts.size:
-            _fill_misfits(agent.doubt, tree[leaves + arm], evidence, arm)
+            fill_evidence(agent.test, tree[leaves + arm], evidence, arm)
         else:
             tree[leaves + arm][:] = 0.0
     for node in range(leaves - 1, 0, -1):
-        tree[node][:] = np.maximum(tree[2 * node], tree[2 * node + 1])
+        tree[node][:] = tree[2 * node] + tree[2 * node + 1]
     restore(agent.inner, memory.inner, evidence, moment)
 
 
 @implements(learn, RobustAgent)
 def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any:
-    tree = memory.misfits
+    tree = memory.evidence
     node = tree.shape[0] // 2 + arm
-    _fill_misfits(agent.doubt, tree[node], evidence, arm)
+    fill_evidence(agent.test, tree[node], evidence, arm)
     node //= 2
     while node >= 1:
         total, left, right = tree[node], tree[2 * node], tree[2 * node + 1]
         for parameter in range(total.size):
-            total[parameter] = max(left[parameter], right[parameter])
+            total[parameter] = left[parameter] + right[parameter]
         node //= 2
     learn(agent.inner, memory.inner, evidence, arm, moment)
-
-
-@inline
-def _refuted(agent: RobustAgent, misfits: np.ndarray, moment: Moment) -> bool:
-    """Whether every θ is too far from some arm's rewards."""
-    limit = 2.0 * (math.log(2.0 * agent.doubt.noise.size) + agent.alpha * moment.log_t)
-    return bool(misfits.min() >= limit)
 
 
 @inline
@@ -274,7 +245,7 @@ def _decide(
     arm = _forced(agent, evidence, allowed, moment)
     if arm >= 0:
         return arm
-    if _refuted(agent, memory.misfits[1], moment):
+    if memory.evidence[1].min() >= agent.test.limit:
         return choose(agent.fallback, evidence, allowed, allowed.size, moment, generator)
     return decide(agent.inner, memory.inner, evidence, allowed, moment, generator)
 
@@ -286,6 +257,6 @@ def forced_pull(agent: Any, block: np.ndarray, allowed: np.ndarray, moment: Mome
 
 
 @kernel
-def is_refuted(agent: Any, memory: Any, moment: Moment) -> bool:
-    """Whether no θ fits the rewards."""
-    return bool(_refuted(agent, memory.misfits[1], moment))
+def is_refuted(agent: Any, memory: Any) -> bool:
+    """Whether the rewards refute every θ."""
+    return bool(memory.evidence[1].min() >= agent.test.limit)

@@ -1,15 +1,14 @@
-"""A run as JSON: counts, sums, clock and generator, and nothing that follows from them."""
+"""A run as JSON: counts, sums, clock and generator; everything else follows from them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structuredbandits.confidence.evidence import ROWS
-from structuredbandits.confidence.memory import EMPTY_ROUNDS, REGISTERS_ROW, keeps_set
 from structuredbandits.errors import DamagedFile, InvalidPolicy, WrongVersion
-from structuredbandits.policies.arguments import (
+from structuredbandits.policies.run import Run
+from structuredbandits.policies.run_arguments import (
     MOST_ROUNDS,
     arm_without_rewards,
     check_structure,
@@ -17,34 +16,28 @@ from structuredbandits.policies.arguments import (
 )
 
 if TYPE_CHECKING:
-    from structuredbandits.policies.policy import Policy
     from structuredbandits.structure import Structure
 
 FORMAT = "structuredbandits.policy"
 VERSION = 1
-_STORED_ROWS = {"counts": 0, "sums": 1, "squares": 2, "pending": 5}
-
-_Policy = TypeVar("_Policy", bound="Policy")
+_STORED_ROWS = ("counts", "sums", "squares", "pending")
 
 
-def state_of(policy: Policy) -> dict[str, Any]:
+def state_of(run: Run) -> dict[str, Any]:
     """The run as plain JSON values."""
     from structuredbandits.policies.registry import algorithm_to_dict
 
     return {
         "format": FORMAT,
         "version": VERSION,
-        "structure": policy.structure.digest,
-        "policy": algorithm_to_dict(policy.algorithm),
-        "arms": list(policy.structure.arms),
-        **{name: policy.block[row].tolist() for name, row in _STORED_ROWS.items()},
-        "clock": policy.clock.tolist(),
-        "empty_rounds": policy.empty_rounds,
-        "generator": policy.generator.bit_generator.state,
+        "structure": run.structure.digest,
+        "policy": algorithm_to_dict(run.algorithm),
+        "arms": list(run.structure.arms),
+        **run.state(),
     }
 
 
-def resume(cls: type[_Policy], structure: Structure, saved: dict[str, Any]) -> _Policy:
+def resume(structure: Structure, saved: dict[str, Any]) -> Run:
     """The run that `state_of` described."""
     from structuredbandits.policies.registry import algorithm_from_dict
 
@@ -63,29 +56,26 @@ def resume(cls: type[_Policy], structure: Structure, saved: dict[str, Any]) -> _
     try:
         if saved["arms"] != list(structure.arms):
             raise ValueError(f"its arms are {saved['arms']!r}, not {list(structure.arms)!r}")
-        policy = cls(algorithm_from_dict(saved["policy"]), structure)
-        for name, row in _STORED_ROWS.items():
-            policy.block[row] = _numbers(saved, name, structure.n_arms)
-        counts, sums, squares = policy.block[:3]
-        if too_large(sums, squares, counts):
+        algorithm = algorithm_from_dict(saved["policy"])
+        algorithm.check(structure)
+        rows = {name: _numbers(saved, name, structure.n_arms) for name in _STORED_ROWS}
+        statistics = rows["sums"], rows["squares"], rows["counts"]
+        if too_large(*statistics):
             raise ValueError("sums are larger than rewards can be")
-        idle = arm_without_rewards(sums, squares, counts)
+        idle = arm_without_rewards(*statistics)
         if idle is not None:
             raise ValueError(f"arm {structure.arms[idle]!r} has a sum, but no reward")
-        policy.clock[:] = _clock(saved, int(counts.sum()))
-        policy.generator.bit_generator.state = saved["generator"]
+        _, decided, horizon = _clock(saved, int(rows["counts"].sum()))
+        run = Run(algorithm, structure, horizon=horizon)
+        run.generator.bit_generator.state = saved["generator"]
         empty_rounds = _whole("empty_rounds", saved["empty_rounds"])
     except (KeyError, TypeError, ValueError, OverflowError) as problem:
         if isinstance(problem, InvalidPolicy):
             raise
         raise DamagedFile(f"the state of the policy is damaged ({problem}).") from None
-    while max(policy.clock[0], policy.clock[1]) + 2 >= policy._rounds:
-        policy._rounds *= 2
-    policy._prepare(policy._rounds)
-    policy._restore()
-    if keeps_set(policy.memory):
-        policy.memory.integers[REGISTERS_ROW, EMPTY_ROUNDS] = empty_rounds
-    return policy
+    run.restore(**rows, decided=decided)
+    run.count_empty_rounds(empty_rounds)
+    return run
 
 
 def _numbers(saved: dict[str, Any], name: str, n_arms: int) -> np.ndarray:
@@ -113,6 +103,3 @@ def _clock(saved: dict[str, Any], received: int) -> list[int]:
     if len(clock) != 3 or clock[0] != received:
         raise ValueError(f"clock must be three numbers, of which the first is {received}")
     return clock
-
-
-assert len(_STORED_ROWS) < ROWS

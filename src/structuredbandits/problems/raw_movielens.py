@@ -1,7 +1,6 @@
-"""Counts of ratings by segment and genre, rebuilt from a user's own copy of MovieLens 1M.
+"""Compute the counts of ratings by segment and genre from the raw files of MovieLens 1M.
 
-The data set may not be passed on, so the library holds counts only; this module makes the same
-counts from the raw files. It knows their format. It must not know structures.
+The data set may not be redistributed, so the library contains only these counts.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _LEAST_RATINGS = 250
 
 
 class Counted(NamedTuple):
-    """What was read."""
+    """The counts, and the size of the data."""
 
     users: int
     movies: int
@@ -35,24 +34,24 @@ class Counted(NamedTuple):
 
 
 def count_ratings(folder: str | PathLike[str], *, seed: int = 0) -> Counted:
-    """Count how often each star was given, by age group, occupation and genre.
+    """Count the ratings per number of stars, age group, occupation and genre.
 
     Parameters
     ----------
     folder
-        Where users.dat, movies.dat and ratings.dat are.
+        The folder with users.dat, movies.dat and ratings.dat.
     seed
-        A movie of several genres counts under one of them, drawn once a movie with this seed.
+        A movie of several genres counts under one of them, drawn per movie with this seed.
 
     Notes
     -----
-    Segments with fewer than 250 ratings are left out: half of them could not tell 18 genres apart.
+    Segments with fewer than 250 ratings are left out: half are too few to compare 18 genres.
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InvalidInput(f"seed = {seed!r} is not a whole number from 0 on.")
+        raise InvalidInput(f"seed = {seed!r} is not a whole number from 0; give one.")
     place = Path(folder)
     if not place.is_dir():
-        raise FileError(f"there is no folder {str(place)!r}; give the one that holds ratings.dat.")
+        raise FileError(f"there is no folder {str(place)!r}; give the folder with ratings.dat.")
     users = dict(_users(place / "users.dat"))
     genres = dict(_movies(place / "movies.dat", np.random.default_rng(seed)))
     counts: Counter[tuple[int, int, str, int]] = Counter()
@@ -100,12 +99,12 @@ def _lines(path: Path, fields: int) -> Iterator[tuple[int, list[str]]]:
             for number, text in enumerate(stream, start=1):
                 parts = text.rstrip("\r\n").split("::")
                 if len(parts) != fields:
-                    reason = f"{len(parts)} fields between '::' where {fields} belong"
+                    reason = f"{len(parts)} fields between '::' instead of {fields}"
                     raise _broken(path, number, reason)
                 yield number, parts
     except OSError as error:
         raise FileError(
-            f"{str(path)!r} cannot be read ({error.strerror or error}); the folder must hold "
+            f"{str(path)!r} cannot be read ({error.strerror or error}); give a folder with "
             "users.dat, movies.dat and ratings.dat."
         ) from error
 

@@ -1,8 +1,5 @@
-"""The report: one page that shows finished experiments and needs no other file.
+"""The report: one self-contained HTML page about finished experiments."""
 
-This room must not know how experiments are run.
-"""
-
-from structuredbandits.report.page import write_report
+from structuredbandits.report._html_page import write_report
 
 __all__ = ["write_report"]

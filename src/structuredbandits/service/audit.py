@@ -1,18 +1,41 @@
-"""What the audit tells: what stood where something was replaced.
-
-This module reads lines that others wrote. It must not know the rules of rewards.
-"""
+"""The audit log: writes its lines, and reads the rewards that corrections replaced."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import orjson
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, insert, select
 
 from structuredbandits.service.storage import tables
+from structuredbandits.service.storage.database import now
+
+
+def write_audit(
+    connection: Connection,
+    action: str,
+    detail: dict[str, Any],
+    *,
+    experiment: str | None = None,
+    subject: int | None = None,
+    key: str | None = None,
+) -> None:
+    """Write one line of the audit log."""
+    connection.execute(
+        insert(tables.audit),
+        {
+            "experiment": experiment,
+            "subject": subject,
+            "action": action,
+            "detail": orjson.dumps(detail).decode(),
+            "key": key,
+            "created": now(),
+        },
+    )
 
 
 def replaced_reward(connection: Connection, subject: int, round_number: int) -> float | None:
-    """The reward of a decision before its first correction; None if it had none, or was not."""
+    """Return a decision's reward before its first correction; None if it had no reward."""
     table = tables.audit
     statement = (
         select(table.c.detail)

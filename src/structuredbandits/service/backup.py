@@ -1,15 +1,13 @@
-"""A whole service in one file, from a database of either kind and into either.
+"""Backs up a whole service into one file, and restores it into a database of either kind.
 
-This module copies rows. It must not know what they mean. The file is a zip archive of JSON lines,
-one member a table, read without trusting it; a restore fills an empty database or nothing.
+The file is a zip archive of JSON lines, one member per table, and is validated when it is read. A
+restore fills an empty database completely or not at all.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
-import secrets
 import tempfile
 import zipfile
 import zlib
@@ -20,6 +18,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, LargeBinary, MetaData, Table, func, insert, select, text
 from sqlalchemy.exc import DataError, IntegrityError
 
+from structuredbandits._atomic_write import atomic_file
 from structuredbandits.errors import DamagedFile, FileError, InvalidInput, WrongVersion
 from structuredbandits.service.storage import Database, migrate, open_database, tables
 from structuredbandits.service.storage.migrate import (
@@ -43,8 +42,12 @@ _TABLES = (
 _NUMBERED = (tables.subjects, tables.audit)
 _SETTLEMENTS = "settlements"
 _ROWS_AT_ONCE = 2_000
-# Numbers that were given between a backup and the loss of its database are in nobody's memory but
-# the clients': decisions' ids and cursors of the export. New ones begin far behind them.
+# The largest row is a structure of five million means in base64.
+_LINE_BYTES = 100_000_000
+# Rows that wait to be stored, unless one alone is larger.
+_WAITING_BYTES = 10_000_000
+# Numbers issued between a backup and the loss of its database are known only to clients, as
+# decision IDs and export cursors. New numbers begin far after them.
 _LEAP = 1_000_000_000
 _FAULTS = (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, AttributeError)
 
@@ -57,30 +60,24 @@ def back_up(database: Database, target: Path) -> dict[str, int]:
     dict
         Rows of each table.
     """
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     counts: dict[str, int] = {}
     try:
-        with temporary.open("xb") as file:
-            with (
-                database.reading.connect() as plain,
-                zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
-            ):
-                connection = _one_moment(database, plain)
-                about = {
-                    "format": FORMAT,
-                    "tables": schema_version(connection),
-                    "numbers": _last_numbers(database, connection),
-                }
-                archive.writestr(_ABOUT, json.dumps(about))
-                for table in _TABLES:
-                    counts[table.name] = _write(archive, connection, table)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
+        with (
+            atomic_file(target) as file,
+            database.reading.connect() as plain,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            connection = _one_moment(database, plain)
+            about = {
+                "format": FORMAT,
+                "tables": schema_version(connection),
+                "numbers": _last_numbers(database, connection),
+            }
+            archive.writestr(_ABOUT, json.dumps(about))
+            for table in _TABLES:
+                counts[table.name] = _write(archive, connection, table)
     except OSError as error:
         raise FileError(f"{target} cannot be written: {error.strerror}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
     return counts
 
 
@@ -120,7 +117,9 @@ def _sequences() -> dict[str, str]:
 
 def _write(archive: zipfile.ZipFile, connection: Connection, table: Table) -> int:
     count = 0
-    rows = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(
+    # Structures are large, other rows are small.
+    at_once = 1 if table is tables.structures else _ROWS_AT_ONCE
+    rows = connection.execution_options(yield_per=at_once).execute(
         select(table).order_by(*table.primary_key.columns)
     )
     with archive.open(f"{table.name}.jsonl", "w", force_zip64=True) as member:
@@ -169,7 +168,7 @@ def restore(database: Database, source: Path) -> dict[str, int]:
 def _restore_older(
     database: Database, archive: zipfile.ZipFile, source: Path, about: _About
 ) -> dict[str, int]:
-    """Restore older tables into a file of their own, where they are migrated, and go on from it."""
+    """Restore older tables into a separate file, migrate them there, and continue from it."""
     with tempfile.TemporaryDirectory(prefix="structuredbandits-") as folder:
         between = open_database(str(Path(folder) / "between.db"))
         try:
@@ -195,11 +194,11 @@ class _About(NamedTuple):
     """What a backup says of itself."""
 
     version: str  # of its tables
-    numbers: dict[str, int]  # the last ones that were given; those of the first tables told none
+    numbers: dict[str, int]  # the last ones in use; the first version did not store them
 
 
 def _check(archive: zipfile.ZipFile, source: Path) -> _About:
-    """Refuse what is no backup, or one of tables that this library does not know."""
+    """Reject a file that is not a backup, or a backup of unknown tables."""
     try:
         about = json.loads(archive.read(_ABOUT))
         kind, version = about["format"], about["tables"]
@@ -221,7 +220,7 @@ def _check(archive: zipfile.ZipFile, source: Path) -> _About:
 
 
 def _damaged(source: Path, why: object) -> DamagedFile:
-    return DamagedFile(f"{source} is not a complete backup ({why}); make it again.")
+    return DamagedFile(f"{source} is not a complete backup ({why}); back up again.")
 
 
 def _require_empty(database: Database, connection: Connection) -> None:
@@ -235,7 +234,9 @@ def _require_empty(database: Database, connection: Connection) -> None:
 def _rows(archive: zipfile.ZipFile, table: Table) -> Iterator[dict[str, Any]]:
     binary = [c.name for c in table.columns if isinstance(c.type, LargeBinary)]
     with archive.open(f"{table.name}.jsonl") as member:
-        for line in member:
+        while line := member.readline(_LINE_BYTES + 1):
+            if len(line) > _LINE_BYTES:
+                raise ValueError(f"a row of {table.name} has more than {_LINE_BYTES:,} bytes")
             row = json.loads(line)
             if set(row) != set(table.columns.keys()):
                 raise ValueError(f"a row of {table.name} has other columns")
@@ -258,12 +259,14 @@ def _fill_all(
 
 
 def _fill(archive: zipfile.ZipFile, connection: Connection, table: Table) -> int:
-    count, waiting = 0, []
+    count, size = 0, 0
+    waiting: list[dict[str, Any]] = []
     for row in _rows(archive, table):
         waiting.append(row)
-        if len(waiting) == _ROWS_AT_ONCE:
+        size += sum(len(value) for value in row.values() if isinstance(value, str | bytes))
+        if len(waiting) == _ROWS_AT_ONCE or size > _WAITING_BYTES:
             connection.execute(insert(table), waiting)
-            count, waiting = count + len(waiting), []
+            count, size, waiting = count + len(waiting), 0, []
     if waiting:
         connection.execute(insert(table), waiting)
     return count + len(waiting)

@@ -1,7 +1,4 @@
-"""A running service: its database, its writers and readers, and what it does by the clock.
-
-This module joins the parts and bounds how long they may take. It must not know HTTP.
-"""
+"""A running service: its database, writers, readers and background jobs."""
 
 from __future__ import annotations
 
@@ -13,32 +10,47 @@ from collections.abc import Callable, Coroutine, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from cachetools import TTLCache
 from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from structuredbandits.errors import StructuredBanditsError
-from structuredbandits.service.batching import GroupCommit
-from structuredbandits.service.catalogue import Catalogue
-from structuredbandits.service.decisions import Desk
-from structuredbandits.service.experiments import Experiment, Version, require_experiment
-from structuredbandits.service.keyring import Keyring
-from structuredbandits.service.measures import Measures
-from structuredbandits.service.mishaps import kind_of
-from structuredbandits.service.orders import Order, Task
-from structuredbandits.service.refusals import Refusal, overloaded, unavailable
+from structuredbandits.service.decisions.commands import Command, WriteTask
+from structuredbandits.service.decisions.group_commit import Executor, GroupCommit
+from structuredbandits.service.errors import (
+    RequestError,
+    database_code,
+    kind_of,
+    overloaded,
+    place_of,
+    unavailable,
+)
+from structuredbandits.service.experiments.experiment_cache import ExperimentCache
+from structuredbandits.service.experiments.stored_experiment import (
+    StoredExperiment,
+    Version,
+    require_experiment,
+)
+from structuredbandits.service.jobs.scheduler import Scheduler
+from structuredbandits.service.metrics import Metrics
+from structuredbandits.service.reporting.aggregates import AggregateCache
+from structuredbandits.service.security.key_cache import KeyCache
+from structuredbandits.service.security.token_buckets import TokenBuckets
 from structuredbandits.service.settings import ServiceSettings
 from structuredbandits.service.storage import migrate, open_database, tables
-from structuredbandits.service.tallies import Tallies
-from structuredbandits.service.upkeep import Upkeep
 
 _log = logging.getLogger(__name__)
 _Value = TypeVar("_Value")
-# Readers that may wait for a connection before more are refused.
+# Readers that may wait for a connection before more are rejected.
 _READS_WAITING = 64
 _PRELOADED = 16
-# How long a structure may take to be read and compiled; who asks for it is refused earlier.
+# How long the comparison in a summary (baseline and health) is kept.
+_COMPARED_SECONDS = 30.0
+# How long a structure may take to be read and compiled; requests for it are rejected earlier.
 _LOADING_SECONDS = 60.0
-# After a write that was done, so long no other is tried only to see whether it would be.
+# Retention that needs a confirmation is not counted again for this time.
+_REFUSED_SECONDS = 60.0
+# After a successful write, readiness is not tested again for this time.
 _READY_SECONDS = 1.0
 
 
@@ -48,31 +60,36 @@ class Service:
     Parameters
     ----------
     settings
-        How it is run.
+        Database, limits and timeouts.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
         self.database = open_database(settings.database, settings)
         migrate(self.database.url)
-        self.catalogue = Catalogue()
-        self.desk = Desk(self.database, self.catalogue)
-        self.measures = Measures()
+        self.experiment_cache = ExperimentCache()
+        self.executor = Executor(self.database, self.experiment_cache)
+        self.metrics = Metrics()
         self.commits = GroupCommit(
-            self.desk.commit,
+            self.executor.commit,
             writers=self.database.writers,
             queue_length=settings.queue_length,
             group_size=settings.group_size,
-            observe=self.measures.group,
+            observe=self.metrics.group,
+            failed=self._transaction_failed,
         )
         self._pool = ThreadPoolExecutor(settings.readers, thread_name_prefix="reader")
         self._background = ThreadPoolExecutor(1, thread_name_prefix="preparing")
         self._reads = 0
-        self._reading: dict[object, float] = {}  # when each read that is under way began
-        self.tallies = Tallies()
-        self.comparisons: dict[str, tuple[float, dict[str, Any]]] = {}
-        self.keyring = Keyring(self, settings.key_seconds, settings.key_outage_seconds)
-        self.upkeep = Upkeep(self)
+        self._reading: dict[object, float] = {}  # start times of the running reads
+        self.exporting = asyncio.Semaphore(1)  # parts of exports are read one at a time
+        self.aggregates = AggregateCache()
+        self.refused_retention: TTLCache[str, Any] = TTLCache(1_024, _REFUSED_SECONDS)
+        self.draining = threading.Event()
+        self.comparisons: TTLCache[str, dict[str, Any]] = TTLCache(64, _COMPARED_SECONDS)
+        self.key_cache = KeyCache(self, settings.key_seconds, settings.key_outage_seconds)
+        self.public_rates = TokenBuckets()  # of publishable keys, in this process
+        self.scheduler = Scheduler(self)
         self.closing = threading.Event()
         self._shared: dict[Hashable, asyncio.Future[Any]] = {}
         self._ready_at = -_READY_SECONDS
@@ -85,19 +102,25 @@ class Service:
                 .order_by(tables.experiments.c.created.desc())
                 .limit(_PRELOADED)
             ).scalars()
-            for name in names.all():
+            found = names.all()
+            for number, name in enumerate(found, 1):
+                detail = {"experiment": name, "number": number, "of": len(found)}
+                _log.info("loading an experiment; its policy is compiled if new", extra=detail)
                 try:
-                    experiment = self.catalogue.experiment(connection, name)
+                    experiment = self.experiment_cache.experiment(connection, name)
                     if experiment is not None:
-                        self.catalogue.version(connection, experiment, experiment.version)
-                except StructuredBanditsError as refusal:  # the others can be served
-                    _log.error("%s", refusal, extra={"experiment": name})
-        self.upkeep.start()
+                        self.experiment_cache.version(connection, experiment, experiment.version)
+                except StructuredBanditsError as error:  # the others can be served
+                    _log.error("%s", error, extra={"experiment": name})
+                except Exception as error:  # of a row that nobody expected
+                    detail = {"experiment": name} | place_of(error)
+                    _log.error("cannot be loaded: %s", kind_of(error), extra=detail)
+        self.scheduler.start()
 
     def close(self) -> None:
-        """Finish what was begun, then let go of the database."""
+        """Finish running work, then close the database."""
         self.closing.set()
-        self.upkeep.stop()
+        self.scheduler.stop()
         self.commits.close(self.settings.request_seconds)
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._background.shutdown(wait=False, cancel_futures=True)
@@ -105,15 +128,15 @@ class Service:
 
     # -- writing -----------------------------------------------------------------------------------
 
-    async def write(self, orders: Sequence[Order], seconds: float | None = None) -> list[Any]:
-        """Results of orders, each an answer or an exception, after they are durable."""
-        return await self.commits.do(orders, seconds or self.settings.request_seconds)
+    async def write(self, commands: Sequence[Command], seconds: float | None = None) -> list[Any]:
+        """Return the results of commands, each an answer or an exception, once they are durable."""
+        return await self.commits.do(commands, seconds or self.settings.request_seconds)
 
     async def change(
         self, work: Callable[[Connection], _Value], seconds: float | None = None
     ) -> _Value:
-        """Something rare that writes, alone in its transaction."""
-        results = await self.write([Task(work)], seconds)
+        """Run a function that writes, alone in its transaction."""
+        results = await self.write([WriteTask(work)], seconds)
         value: _Value = results[0]
         return value
 
@@ -122,7 +145,7 @@ class Service:
     async def read(
         self, work: Callable[[Connection], _Value], seconds: float | None = None
     ) -> _Value:
-        """What a reading transaction returns, within bounded time."""
+        """Run a function in a reading transaction, within bounded time."""
         limit = seconds or self.settings.request_seconds
 
         def job() -> _Value:
@@ -132,26 +155,28 @@ class Service:
                 with self.database.read(limit) as connection:
                     return work(connection)
             except SQLAlchemyError as error:
-                _log.warning("a read failed: %s", kind_of(error))
+                code = database_code(error)
+                self.metrics.database_errors.labels(code or "none").inc()
+                _log.warning("a read failed: %s", kind_of(error), extra={"database_code": code})
                 raise unavailable(kind_of(error)) from error
             finally:
                 del self._reading[mark]
 
-        self._refuse_if_stuck()
+        self._reject_if_stuck()
         if limit > self.settings.request_seconds:
-            # Computing may take long; a database that answers nothing may not.
+            # Computing may take long; waiting for an unresponsive database may not.
             await self.read(lambda connection: connection.execute(text("SELECT 1")).close())
         return await self._bounded(self._pool, job, limit)
 
-    def _refuse_if_stuck(self) -> None:
-        """If no reader has come back for long, more would only pile up behind them."""
+    def _reject_if_stuck(self) -> None:
+        """Reject reads while all readers are stuck, instead of queueing behind them."""
         begun = list(self._reading.values())
         patience = 2.0 * self.settings.request_seconds
         if len(begun) >= self.settings.readers and time.monotonic() - max(begun) > patience:
             raise unavailable("it has not answered any reader for a while")
 
     async def prepare(self, work: Callable[[], _Value]) -> _Value:
-        """Something that may compile for a while, off the loop."""
+        """Run a function that may compile for a while, outside the event loop."""
         return await self._bounded(self._background, work, 120.0)
 
     async def _bounded(
@@ -171,35 +196,35 @@ class Service:
 
     # -- what requests need ------------------------------------------------------------------------
 
-    async def experiment(self, name: str) -> Experiment:
-        """The experiment as it was last seen; read if it never was."""
-        held = self.catalogue.known(name)
-        if held is not None and self.catalogue.known_version(name, held.version) is not None:
+    async def experiment(self, name: str) -> StoredExperiment:
+        """Return an experiment from memory, or read it."""
+        held = self.experiment_cache.known(name)
+        if held is not None and self.experiment_cache.known_version(name, held.version) is not None:
             return held
 
-        def load(connection: Connection) -> Experiment:
-            found = self.catalogue.experiment(connection, name)
+        def load(connection: Connection) -> StoredExperiment:
+            found = self.experiment_cache.experiment(connection, name)
             if found is None:
                 return require_experiment(connection, name)
-            self.catalogue.version(connection, found, found.version)
+            self.experiment_cache.version(connection, found, found.version)
             return found
 
         return await self._load(name, load)
 
-    async def version(self, experiment: Experiment, number: int) -> Version:
+    async def version(self, experiment: StoredExperiment, number: int) -> Version:
         """A version of an experiment's structure."""
-        held = self.catalogue.known_version(experiment.id, number)
+        held = self.experiment_cache.known_version(experiment.id, number)
         if held is not None:
             return held
         return await self._load(
             (experiment.id, number),
-            lambda connection: self.catalogue.version(connection, experiment, number),
+            lambda connection: self.experiment_cache.version(connection, experiment, number),
         )
 
     async def _load(self, name: Hashable, work: Callable[[Connection], _Value]) -> _Value:
-        """Read something into memory, once for all who ask for it.
+        """Read something into memory, once for all concurrent requests.
 
-        Compiling may take longer than anybody waits; later requests find it done.
+        Compiling may take longer than a request; later requests find it done.
         """
         return await self.together(name, lambda: self.read(work, _LOADING_SECONDS))
 
@@ -209,9 +234,9 @@ class Service:
         start: Callable[[], Coroutine[Any, Any, _Value]],
         seconds: float | None = None,
     ) -> _Value:
-        """What a task returns that is under way already, or begins now, within bounded time.
+        """Return the result of a task that is already running, or is started now.
 
-        Who waits too long is refused, and the task goes on.
+        A request that waits too long is rejected, and the task continues.
         """
         limit = seconds or self.settings.request_seconds
         running = self._shared.get(name)
@@ -221,7 +246,7 @@ class Service:
             def done(ended: asyncio.Future[_Value]) -> None:
                 del self._shared[name]
                 if not ended.cancelled():
-                    ended.exception()  # perhaps nobody waits for it any more
+                    ended.exception()  # perhaps nothing awaits it any more
 
             running.add_done_callback(done)
         try:
@@ -231,9 +256,20 @@ class Service:
         except TimeoutError:
             raise unavailable(f"it took longer than {limit:g} s") from None
 
+    def _transaction_failed(self, code: str | None) -> None:
+        """Count it, and test readiness again at the next question."""
+        self.metrics.transaction_failed(code)
+        self._ready_at = -_READY_SECONDS
+
+    async def metrics_text(self) -> bytes:
+        """All metrics, with the readiness and the queues of this moment."""
+        self.metrics.ready.set(await self.is_ready())
+        self.metrics.reads_waiting.set(self._reads)
+        return self.metrics.text(self.commits.waiting)
+
     async def is_ready(self) -> bool:
-        """Whether a write would be done now; one is tried unless one was done just now."""
-        if self.closing.is_set():
+        """Whether a write succeeds now; one is tried unless one has just succeeded."""
+        if self.closing.is_set() or self.draining.is_set():
             return False
         if time.monotonic() - self._ready_at < _READY_SECONDS:
             return True
@@ -242,11 +278,11 @@ class Service:
             await self.together(
                 "probe", lambda: self.change(self.database.probe, seconds), 2.0 * seconds
             )
-        except Refusal:
+        except RequestError:
             return False
         self._ready_at = time.monotonic()
         return True
 
     def uptime(self) -> float:
         """Seconds since the start."""
-        return time.monotonic() - self.measures.started
+        return time.monotonic() - self.metrics.started

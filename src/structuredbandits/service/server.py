@@ -1,73 +1,93 @@
-"""A service on a socket, until it is told to end.
-
-This module knows uvicorn, signals and logs. It must not know routes.
-"""
+"""Runs a service on a socket until a signal ends it, and configures its log."""
 
 from __future__ import annotations
 
 import gc
-import json
 import logging
 import signal
 import sys
+import threading
 import time
 from datetime import UTC, datetime
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
+from pythonjsonlogger import core, json
 from sqlalchemy import func, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from structuredbandits.errors import FileError
 from structuredbandits.service.api import create_app
-from structuredbandits.service.mishaps import kind_of, place_of
+from structuredbandits.service.connections import (
+    BACKLOG,
+    Connections,
+    allowed_files,
+    limited_protocol,
+)
+from structuredbandits.service.errors import kind_of, place_of
+from structuredbandits.service.repeated_lines import RepeatedLines
 from structuredbandits.service.runtime import Service
+from structuredbandits.service.settings import ServiceSettings
 from structuredbandits.service.storage import migrate, tables
 from structuredbandits.service.storage.database import database_url
 
 _log = logging.getLogger("structuredbandits.service")
-_PLAIN = frozenset(vars(logging.makeLogRecord({})))
 # Requests that are still under way when the service ends get this long.
 _GRACE_SECONDS = 10
 # Between two attempts to reach a database at the start.
 _LONGEST_PAUSE = 3.0
 
 
-class JsonLines(logging.Formatter):
-    """One JSON object a line: time, level, logger, message, and what was given as ``extra``.
+class JsonFormatter(json.JsonFormatter):
+    """One JSON object per line: time, level, logger, message, and the fields of ``extra``.
+
+    Of an exception only its type and place are logged: its text may quote private data.
 
     Examples
     --------
     >>> record = logging.makeLogRecord({"msg": "started", "port": 8000, "created": 0.0})
-    >>> JsonLines().format(record)
+    >>> JsonFormatter().format(record)
     '{"time": "1970-01-01T00:00:00.000Z", "level": "info", "logger": "root", "message": "started",
     "port": 8000}'
     """
 
-    def format(self, record: logging.LogRecord) -> str:
-        """A record as a line."""
+    def __init__(self) -> None:
+        reserved = [*core.RESERVED_ATTRS, "color_message"]
+        super().__init__(json_default=str, json_ensure_ascii=True, reserved_attrs=reserved)
+
+    def add_fields(
+        self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]
+    ) -> None:
+        """Add the fields of a record to its line."""
         moment = datetime.fromtimestamp(record.created, UTC)
-        line: dict[str, Any] = {
-            "time": moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z",
-            "level": record.levelname.lower() if record.levelno else "info",
-            "logger": record.name or "root",
-            "message": record.getMessage(),
-        }
-        line |= {
-            key: value
-            for key, value in vars(record).items()
-            if key not in _PLAIN and key not in ("message", "asctime", "color_message")
-        }
+        log_data["time"] = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        log_data["level"] = record.levelname.lower() if record.levelno else "info"
+        log_data["logger"] = record.name or "root"
+        super().add_fields(log_data, record, {})
         if record.exc_info and record.exc_info[1] is not None:
-            line |= {"exception": kind_of(record.exc_info[1])} | place_of(record.exc_info[1])
-        return json.dumps(line, default=str, ensure_ascii=False)
+            log_data["exception"] = kind_of(record.exc_info[1])
+            log_data |= place_of(record.exc_info[1])
+
+
+def _log_uncaught(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    _log.critical("the process ended", exc_info=(kind, error, trace))
 
 
 def log_as_json() -> None:
-    """Let everything of this process be logged as JSON lines on the error stream."""
+    """Log everything of this process as JSON lines on standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonFormatter())
+    handler.addFilter(RepeatedLines())
+    # Warnings and exceptions that nobody catches are lines like all others.
+    logging.captureWarnings(True)
+    sys.excepthook = _log_uncaught
+    threading.excepthook = lambda failed: _log.critical(
+        "a thread ended", extra={"exception": failed.exc_type.__name__}
+    )
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
@@ -79,13 +99,33 @@ def log_as_json() -> None:
 
 
 class _Server(uvicorn.Server):
-    """Says where it listens once it does."""
+    """A server that logs its address when it listens, and is not ready before it ends."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+        self._drained: float | None = None  # when the port is closed
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Answer for a while after SIGTERM, so that no new requests are sent here."""
+        seconds = self._service.settings.drain_seconds
+        if sig != signal.SIGTERM or self._drained is not None or not seconds:
+            super().handle_exit(sig, frame)
+            return
+        self._service.draining.set()
+        self._drained = time.monotonic() + seconds
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end; called ten times per second."""
+        if self._drained is not None and time.monotonic() >= self._drained:
+            self.should_exit = True
+        return await super().on_tick(counter)
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
         """Begin to listen."""
         await super().startup(sockets=sockets)
-        # What is loaded now stays for good. Looking through it for garbage takes a tenth of a
-        # second each time, in which nobody gets an answer.
+        # What is loaded now stays. Garbage collection of it takes a tenth of a second each time,
+        # in which no request is answered.
         gc.collect()
         gc.freeze()
         if self.started and self.servers:
@@ -94,7 +134,7 @@ class _Server(uvicorn.Server):
 
 
 def wait_for_database(given: str, seconds: float) -> None:
-    """Make the tables; while a PostgreSQL does not answer, say so and try again for so long.
+    """Create the tables; while PostgreSQL does not answer, log it and retry for ``seconds``.
 
     Raises
     ------
@@ -103,14 +143,16 @@ def wait_for_database(given: str, seconds: float) -> None:
     """
     log_as_json()
     url = database_url(given)
-    end: float | None = None  # counted from the first refusal: what is loaded before takes its time
+    where = {"database": url.render_as_string(hide_password=True)}
+    _log.info("starting: opening the database and migrating its tables", extra=where)
+    end: float | None = None  # counted from the first failure, because loading takes time
     pause = 0.2
     while True:
         try:
             migrate(url)
             return
         except FileError as error:
-            # Only what a database says while it is away: a file that cannot be opened stays so.
+            # Only failures that may pass: a file that cannot be opened will not change.
             passing = isinstance(error.__cause__, OperationalError | InterfaceError)
             end = end or time.monotonic() + seconds
             left = end - time.monotonic()
@@ -127,12 +169,12 @@ def wait_for_database(given: str, seconds: float) -> None:
             pause = min(2.0 * pause, _LONGEST_PAUSE)
 
 
-def run(service: Service, host: str, port: int) -> None:
-    """Serve until a signal ends it; requests that have begun are finished."""
-    log_as_json()
-    started = time.monotonic()
-    app = create_app(service.settings, service)
-    _say_what_is_odd(service)
+def server_config(
+    app: FastAPI, settings: ServiceSettings, host: str, port: int
+) -> tuple[uvicorn.Config, Connections]:
+    """How Uvicorn serves the app, and the connections that it will have."""
+    limits = settings.connections.within(allowed_files())
+    protocol, connections = limited_protocol(limits, settings.limits.body_bytes)
     config = uvicorn.Config(
         app,
         host=host,
@@ -142,13 +184,25 @@ def run(service: Service, host: str, port: int) -> None:
         server_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         timeout_keep_alive=30,
-        h11_max_incomplete_event_size=65_536,
+        http=protocol,
+        ws="none",
+        backlog=BACKLOG,
     )
-    # When all is done the server sends itself the signal that ended it, which would end the process
-    # without a word.
+    return config, connections
+
+
+def run(service: Service, host: str, port: int) -> None:
+    """Serve until a signal ends it; requests that have begun are finished."""
+    log_as_json()
+    started = time.monotonic()
+    app = create_app(service.settings, service)
+    _warn_about_keys(service)
+    config, _ = server_config(app, service.settings, host, port)
+    # At the end the server sends itself the signal that stopped it, which would end the process
+    # without the last log line.
     signal.signal(signal.SIGTERM, _leave)
     try:
-        _Server(config).run()
+        _Server(config, service).run()
     finally:
         _log.info("ended", extra={"seconds": round(time.monotonic() - started, 1)})
 
@@ -157,7 +211,7 @@ def _leave(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)
 
 
-def _say_what_is_odd(service: Service) -> None:
+def _warn_about_keys(service: Service) -> None:
     if service.settings.insecure:
         _log.warning("insecure: requests need no API key")
         return
@@ -165,6 +219,6 @@ def _say_what_is_odd(service: Service) -> None:
         keys = connection.execute(select(func.count()).select_from(tables.keys)).scalar_one()
     if not keys:
         _log.warning(
-            "there is no API key yet, so nobody can ask; make one with "
+            "there is no API key yet, so every request is rejected; create one with "
             "'structuredbandits keys create --scopes admin'"
         )

@@ -1,16 +1,13 @@
-"""How a service is run: its database, its limits and its patience.
-
-This module knows numbers and their meaning. It must not know who uses them.
-"""
+"""The settings and limits of a running service."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request may ask for, so that nobody can exhaust a service.
+    """Limits of one request, so that no client can exhaust a service.
 
     Examples
     --------
@@ -27,9 +24,62 @@ class Limits:
     export_rows: int = 50_000
 
 
+# Files that a process needs besides connections: database, log, pipes of workers, and a burst of
+# connections that are accepted before the oldest are closed.
+_OTHER_FILES = 256
+_FEWEST_CONNECTIONS = 16
+
+
+@dataclass(frozen=True)
+class ConnectionLimits:
+    """Limits of the connections of one process.
+
+    Parameters
+    ----------
+    connections
+        In all; fewer if the process may open fewer files.
+    per_address
+        From one address of a client; half of all if None. A proxy is one address.
+    header_bytes
+        Of one request: its first line and headers.
+    header_seconds, body_seconds
+        In which a client has to send them.
+    stalled_seconds
+        In which a client has to read a part of its answer.
+
+    Examples
+    --------
+    >>> ConnectionLimits(connections=100).of_one_address
+    50
+    """
+
+    connections: int = 4_096
+    per_address: int | None = None
+    header_bytes: int = 65_536
+    header_seconds: float = 10.0
+    body_seconds: float = 30.0
+    stalled_seconds: float = 30.0
+
+    @property
+    def of_one_address(self) -> int:
+        """Connections from one address."""
+        return self.per_address or max(1, self.connections // 2)
+
+    def within(self, files: int) -> ConnectionLimits:
+        """The same limits in a process that may open this many files.
+
+        Examples
+        --------
+        >>> ConnectionLimits().within(1024).connections
+        768
+        """
+        most = max(_FEWEST_CONNECTIONS, files - _OTHER_FILES)
+        return replace(self, connections=min(self.connections, most))
+
+
 @dataclass(frozen=True)
 class ServiceSettings:
-    """Everything that `structuredbandits serve` can be told.
+    """The settings of `structuredbandits serve`.
 
     Parameters
     ----------
@@ -41,9 +91,9 @@ class ServiceSettings:
     public_metrics
         Whether /metrics needs no key either; it names the experiments.
     queue_length
-        Writes that may wait; further ones are refused with 429.
+        Writes that may wait; further ones are rejected with 429.
     group_size
-        Writes in one transaction at the most.
+        Maximum number of writes per transaction.
     writers
         Connections that write, for PostgreSQL; SQLite has one writer.
     request_seconds
@@ -51,11 +101,18 @@ class ServiceSettings:
     statement_seconds, lock_seconds, connect_seconds
         How long the database may take for a statement, a lock, a connection.
     sweep_seconds
-        How often deadlines and retention are looked after.
+        How often the background jobs run.
+    retention_share
+        The share of an experiment's subjects that retention deletes in one round; more needs a
+        confirmation.
+    drain_seconds
+        How long the service still answers after SIGTERM, while it is reported as not ready.
     key_seconds, key_outage_seconds
         How long a revoked key may still work: while the database answers, and while it does not.
     log_requests
-        Whether every request is a line of the log; otherwise only failures are.
+        Whether every request is logged; otherwise only server errors.
+    limits, connections
+        Limits of requests and of connections.
     """
 
     database: str = "structuredbandits.db"
@@ -70,7 +127,10 @@ class ServiceSettings:
     lock_seconds: float = 2.0
     connect_seconds: float = 3.0
     sweep_seconds: float = 1.0
+    retention_share: float = 0.5
+    drain_seconds: float = 0.0
     key_seconds: float = 5.0
     key_outage_seconds: float = 600.0
     log_requests: bool = False
     limits: Limits = field(default_factory=Limits)
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)

@@ -1,11 +1,7 @@
-"""What may be given to a simulation, read and checked before anything runs.
-
-This module knows names, numbers and sentences. It must not know how runs are carried out.
-"""
+"""Reads and checks the arguments of a simulation, before anything runs."""
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Iterable, Sequence
@@ -13,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from structuredbandits.confidence.divergence import interval_ends
 from structuredbandits.environments import (
     Environment,
-    Gaussian,
     NormalEnvironment,
     TableEnvironment,
+    default_environment,
+    require_environment,
 )
-from structuredbandits.environments.means import check_environment
 from structuredbandits.errors import (
     InvalidInput,
     InvalidParameter,
@@ -27,34 +24,35 @@ from structuredbandits.errors import (
     StructureWarning,
 )
 from structuredbandits.policies.algorithm import Algorithm
-from structuredbandits.policies.arguments import LARGEST_REWARD
 from structuredbandits.policies.registry import applicable, make_algorithm, policy_names
+from structuredbandits.policies.run_arguments import LARGEST_REWARD
 from structuredbandits.problems import Problem, load_problem
 from structuredbandits.structure import Structure
 from structuredbandits.structure.parameters import show_theta
 
 DEFAULT_CHECKPOINTS = 200
 _MOST_WORKERS = 1024
-# Counts are kept as floats, which are exact up to 9e15.
+# Counts are stored as floats, which are exact up to 9e15.
 _MOST = 10**15
 _MOST_CHECKPOINTS = 10**7
-# Bytes that one kept number of a run takes at the most, while its table is made.
+# Maximum memory per recorded number of a run, in bytes, while its table is created.
 _BYTES_PER_ROW = 80
 
 
 def read_problem(
     problem: Problem | Structure | str, environment: Environment | None
 ) -> tuple[Structure, Environment, tuple[Any, ...], int | None]:
-    """What policies know, where rewards come from, and the problem's own θ and horizon."""
+    """Structure, environment, and the θ and horizon of the problem."""
     if isinstance(problem, str):
         problem = load_problem(problem)
     if isinstance(problem, Structure):
-        world = Gaussian(problem) if environment is None else environment
-        _check_arms(problem, world)
-        return problem, world, (), None
+        if environment is None:
+            return problem, default_environment(problem), (), None
+        _check_arms(problem, environment)
+        return problem, environment, (), None
     if not isinstance(problem, Problem):
         raise InvalidInput(
-            f"{problem!r} is no problem; give a structure, a problem or the name of one, for "
+            f"{problem!r} is not a problem; give a structure, a problem or the name of one, for "
             "example 'three-arms'."
         )
     world = problem.environment if environment is None else environment
@@ -63,7 +61,7 @@ def read_problem(
 
 
 def _check_arms(structure: Structure, environment: Environment) -> None:
-    check_environment(environment)
+    require_environment(environment)
     if tuple(environment.arms) != structure.arms:
         raise InvalidInput(
             f"the environment's arms {tuple(environment.arms)!r} are not the structure's "
@@ -78,18 +76,18 @@ def _whole(value: object) -> bool:
 def read_count(name: str, value: int | None, least: int = 1) -> int:
     """A number of rounds, runs or checkpoints."""
     if value is None:
-        raise InvalidInput(f"a bare structure has no {name}; give one, for example {name}=10_000.")
+        raise InvalidInput(f"a structure alone has no {name}; give one, for example {name}=10_000.")
     if not _whole(value) or value < least:
         raise InvalidInput(f"{name} is {value!r}; give a whole number of at least {least}.")
     if value > _MOST:
-        raise InvalidInput(f"{name} is {float(value):.3g}, too large to count; give at most 1e15.")
+        raise InvalidInput(f"{name} is {float(value):.3g}, which is too large; give at most 1e15.")
     return int(value)
 
 
 def read_seed(seed: int) -> int:
     """The seed of a simulation."""
     if not _whole(seed) or seed < 0:
-        raise InvalidInput(f"the seed is {seed!r}; give a whole number from 0 on.")
+        raise InvalidInput(f"the seed is {seed!r}; give a whole number, 0 or more.")
     return int(seed)
 
 
@@ -106,7 +104,7 @@ def read_workers(n_jobs: int) -> int:
 def all_policies(
     structure: Structure, environment: Environment, thetas: Sequence[Any]
 ) -> tuple[list[str], dict[str, str]]:
-    """The names that "all" stands for, and why each of the others is left out.
+    """The policies of "all", and why each of the others is left out.
 
     Examples
     --------
@@ -129,7 +127,7 @@ def read_policies(
     environment: Environment,
     thetas: Sequence[Any],
 ) -> list[Algorithm]:
-    """Algorithms that fit, each once."""
+    """Read the policies, and check that the structure suits them."""
     if isinstance(policies, str) and policies.strip().lower() == "all":
         policies, _ = all_policies(structure, environment, thetas)
     if isinstance(policies, (str, Algorithm)) or not isinstance(policies, Iterable):
@@ -140,7 +138,7 @@ def read_policies(
     labels = [algorithm.label for algorithm in algorithms]
     for label in labels:
         if labels.count(label) > 1:
-            raise InvalidPolicy(f"policy {label!r} is given twice; name each policy once.")
+            raise InvalidPolicy(f"policy {label!r} is given twice; give each policy once.")
     for algorithm in algorithms:
         algorithm.check(structure)
     check_unit_rewards(algorithms, environment, thetas)
@@ -148,11 +146,11 @@ def read_policies(
 
 
 def read_thetas(theta: Any, own: tuple[Any, ...], environment: Environment) -> list[Any]:
-    """The θ to try, in their plain form, each once."""
+    """Read the θ to simulate, in their plain form."""
     if theta is None:
         if not own:
             raise InvalidInput(
-                "a bare structure has no θ to try; give theta, for example theta=0.5."
+                "a structure alone has no default θ; give theta, for example theta=0.5."
             )
         thetas = list(own)
     elif isinstance(theta, (list, np.ndarray)) and np.ndim(theta):
@@ -168,7 +166,7 @@ def read_thetas(theta: Any, own: tuple[Any, ...], environment: Environment) -> l
     for value in thetas:
         plain = _resolve(value, environment)
         if plain in found:
-            raise InvalidInput(f"θ = {show_theta(plain)} is given twice; name each θ once.")
+            raise InvalidInput(f"θ = {show_theta(plain)} is given twice; give each θ once.")
         found.append(plain)
     return found
 
@@ -180,12 +178,12 @@ def _resolve(theta: Any, environment: Environment) -> Any:
         if isinstance(theta, str) or not isinstance(theta, Iterable):
             raise
         raise InvalidParameter(
-            f"{str(problem).removesuffix('.')}, or a list of θ to try each of them."
+            f"{str(problem).removesuffix('.')}, or a list of θ to simulate each of them."
         ) from None
 
 
 def read_checkpoints(checkpoints: int | str | Sequence[int], horizon: int) -> tuple[int, ...]:
-    """The rounds at which regret is kept, ascending; the last is the horizon."""
+    """The rounds at which regret is recorded, ascending; the last is the horizon."""
     if isinstance(checkpoints, str):
         if checkpoints != "log":
             raise InvalidInput(f"checkpoints is {checkpoints!r}; give a number, 'log' or rounds.")
@@ -207,23 +205,25 @@ def _read_rounds(rounds: list[Any], horizon: int) -> np.ndarray:
     for value in rounds:
         if not _whole(value) or not 1 <= value <= horizon:
             raise InvalidInput(
-                f"checkpoint {value!r} is no round; give whole numbers from 1 to the horizon "
+                f"checkpoint {value!r} is not a round; give whole numbers from 1 to the horizon "
                 f"{horizon}."
             )
     if not rounds:
-        raise InvalidInput("there is no checkpoint; give at least one round, or their number.")
+        raise InvalidInput(
+            "the list of checkpoints is empty; give at least one round, or a number of rounds."
+        )
     return np.array(rounds)
 
 
 def check_unit_rewards(
     algorithms: list[Algorithm], environment: Environment, thetas: Sequence[Any]
 ) -> None:
-    """Refuse algorithms that need rewards in [0, 1] where there may be others."""
+    """Refuse algorithms that need rewards in [0, 1] if the environment has others."""
     needing = [algorithm.label for algorithm in algorithms if algorithm.needs_unit_rewards]
     if needing and not _has_unit_rewards(environment, thetas):
         raise InvalidPolicy(
-            f"{needing[0]} needs rewards between 0 and 1, which this environment does not promise; "
-            "use a Bernoulli environment, or a policy such as ts or kl-ucb."
+            f"{needing[0]} needs rewards between 0 and 1, which this environment does not "
+            "guarantee; use a Bernoulli environment, or a policy such as ts or kl-ucb."
         )
 
 
@@ -235,7 +235,7 @@ def _has_unit_rewards(environment: Environment, thetas: Sequence[Any]) -> bool:
 
 
 def check_rewards(environment: Environment, thetas: Sequence[Any]) -> None:
-    """Refuse rewards so large that their sums are no numbers any more."""
+    """Refuse rewards so large that their sums overflow."""
     for theta in thetas:
         if isinstance(environment, NormalEnvironment):
             sizes = np.abs(environment.location(theta)) + np.abs(environment.scale(theta))
@@ -245,20 +245,20 @@ def check_rewards(environment: Environment, thetas: Sequence[Any]) -> None:
             return
         if not sizes.max() <= LARGEST_REWARD:
             raise InvalidInput(
-                f"rewards at θ = {show_theta(theta)} are as large as {sizes.max():g}, too large to "
-                "reckon with; use another unit."
+                f"rewards at θ = {show_theta(theta)} are as large as {sizes.max():g}, too large "
+                "to add up; use another unit."
             )
 
 
-def check_memory(cells: int, runs: int, marks: int, horizon: int, arms: int) -> None:
-    """Refuse what cannot fit into this machine's memory, before it is tried.
+def check_memory(configurations: int, runs: int, marks: int, horizon: int, arms: int) -> None:
+    """Refuse results that do not fit into the memory of this machine.
 
-    A cell is one policy at one θ; every run of it keeps its numbers at so many marks.
+    A configuration is one policy at one θ; every run records its numbers at the given marks.
     """
-    needed = cells * runs * (marks * _BYTES_PER_ROW + 8 * arms) + 16 * horizon
+    needed = configurations * runs * (marks * _BYTES_PER_ROW + 8 * arms) + 16 * horizon
     if needed > _memory():
         raise InvalidInput(
-            f"{runs:,} runs of {horizon:,} rounds for {cells:,} policies and θ need about "
+            f"{runs:,} runs of {horizon:,} rounds for {configurations:,} policies and θ need about "
             f"{needed / 1e9:,.0f} GB of memory, more than this machine has; give fewer runs or a "
             "shorter horizon."
         )
@@ -267,7 +267,7 @@ def check_memory(cells: int, runs: int, marks: int, horizon: int, arms: int) -> 
 def _memory() -> float:
     try:
         return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # a system that does not tell
+    except (AttributeError, ValueError, OSError):  # a system that does not report it
         return float("inf")
 
 
@@ -275,22 +275,24 @@ def check_grid(
     structure: Structure, algorithms: list[Algorithm], thetas: list[Any], horizon: int
 ) -> None:
     """Warn if no grid point is near enough to an off-grid θ for the horizon's smallest radius."""
-    inside = [getattr(algorithm, "algorithm", algorithm) for algorithm in algorithms]  # of a floor
-    alphas = [
-        algorithm.alpha
-        for algorithm in inside
-        if not algorithm.classical and hasattr(algorithm, "alpha")
-    ]
-    if not (structure.parameters.continuous and structure.exact and alphas):
+    if not (structure.parameters.continuous and structure.exact):
         return
-    radius = math.sqrt(2.0 * min(alphas) * math.log(max(horizon, 2)) / horizon) * structure.sigma
+    kept = [algorithm.confidence_parameters(structure) for algorithm in algorithms]
+    alphas = [parameters.alpha for parameters in kept if parameters is not None]
+    if not alphas:
+        return
+    rounds = np.full(structure.n_arms, horizon)
     for theta in thetas:
-        distances = np.abs(structure.means - structure.means_at(theta)) / radius
+        truth = structure.means_at(theta)
+        low, high = interval_ends(structure, min(alphas), horizon, rounds, truth)
+        radius = np.where(structure.means < truth, truth - low, high - truth)
+        with np.errstate(invalid="ignore"):  # 0/0 at a limit of the rewards
+            distances = np.nan_to_num(np.abs(structure.means - truth) / radius)
         if distances.max(axis=1).min() > 0.5:
             warnings.warn(
                 f"the grid over Θ is too coarse for {horizon} rounds at θ = {theta}: the nearest "
-                "grid point differs by more than half the radius that they reach, so θ may be "
-                "ruled out; use more points, or sound cells (lipschitz= or sound=True).",
+                "grid point differs by more than half the smallest radius, so θ may be ruled "
+                "out; use more points, or sound cells (lipschitz= or sound=True).",
                 StructureWarning,
                 stacklevel=3,
             )

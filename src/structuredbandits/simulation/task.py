@@ -1,4 +1,4 @@
-"""A piece of a simulation: some runs of one policy at one θ, the same wherever it is done."""
+"""Some runs of one policy at one θ: the unit of work of a simulation, the same on every worker."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structuredbandits._compiled import addresses_of, first_words, new_generator
-from structuredbandits.confidence.evidence import new_block
-from structuredbandits.confidence.memory import count_empty_rounds
+from structuredbandits._compiled import first_words
 from structuredbandits.environments import Environment, NormalEnvironment, TableEnvironment
 from structuredbandits.errors import InvalidInput
 from structuredbandits.policies.algorithm import Algorithm
-from structuredbandits.policies.own_functions import asking_for_numbers
-from structuredbandits.simulation.draws import NormalDraws, TableDraws
-from structuredbandits.simulation.kernel import Clock, Record, make_clock, play
-from structuredbandits.simulation.streams import noise_sequence, policy_sequence
+from structuredbandits.policies.custom_functions import NotANumber, without_number
+from structuredbandits.policies.run import Run
+from structuredbandits.simulation._run_loop import Clock, RunRecord, make_clock, play
+from structuredbandits.simulation.reward_draws import NormalDraws, TableDraws
+from structuredbandits.simulation.seeds import noise_sequence, policy_sequence
 from structuredbandits.structure import Structure
 
 # Rounds of the first portion of a run. Portions grow until they take this long.
 _FIRST_PORTION, _PORTION_SECONDS = 4_096, 0.2
 
 
-class Outcome(NamedTuple):
+class TaskResult(NamedTuple):
     """Results of some runs."""
 
     regret: np.ndarray  # (runs, checkpoints)
@@ -47,46 +46,45 @@ class Task:
     first_run: int
     n_runs: int
 
-    def run(self) -> Outcome:
+    def run(self) -> TaskResult:
         """Do the runs."""
         means = self.structure.sign * self.environment.means_at(self.theta)
         gaps = means.max() - means
         n_checkpoints, n_arms = len(self.checkpoints), self.structure.n_arms
-        outcome = Outcome(
+        outcome = TaskResult(
             np.empty((self.n_runs, n_checkpoints)),
             np.empty((self.n_runs, n_checkpoints)),
             np.empty((self.n_runs, n_arms), dtype=np.int64),
             np.zeros(self.n_runs, dtype=np.int64),
         )
-        python = getattr(self.algorithm, "foreign", None) is not None
-        with asking_for_numbers(self.algorithm.label, self.structure.arms):
-            (self._in_python if python else self._compiled)(outcome, gaps)
+        play_all = self._compiled if self.algorithm.external is None else self._in_python
+        try:
+            play_all(outcome, gaps)
+        except NotANumber as found:
+            raise without_number(found, self.algorithm.label, self.structure.arms) from None
         outcome.reward[...] *= self.structure.sign
         return outcome
 
-    def _compiled(self, outcome: Outcome, gaps: np.ndarray) -> None:
+    def _compiled(self, outcome: TaskResult, gaps: np.ndarray) -> None:
         horizon = self.checkpoints[-1]
-        agent = self.algorithm.agent(self.structure, horizon + 1, horizon)
-        memory = self.algorithm.memory(self.structure)
+        run = Run(self.algorithm, self.structure, seed=0, horizon=horizon, rounds=horizon + 1)
         draws = draws_of(self.environment, self.theta)
         clock = clock_to(horizon)
         rounds = np.array(self.checkpoints, dtype=np.int64)
-        play_run, label = play.variant(agent), self.algorithm.label
+        play_run, label = play.variant(run.agent), self.algorithm.label
         most = _FIRST_PORTION
         for place in range(self.n_runs):
-            run = self.first_run + place
-            own = new_generator(policy_sequence(self.seed, run, label, self.theta))
-            block = new_block(self.structure.sigma)
-            memory.integers[...] = 0
-            kept = Record(rounds, gaps, outcome.regret[place], outcome.reward[place])
-            parts = (agent, memory, block, draws, self.structure.sign, clock, kept)
-            random = addresses_of(own), first_words(noise_sequence(self.seed, run))
+            number = self.first_run + place
+            run.restart(policy_sequence(self.seed, number, label, self.theta))
+            kept = RunRecord(rounds, gaps, outcome.regret[place], outcome.reward[place])
+            parts = (run.agent, run.memory, run.block, draws, self.structure.sign, clock, kept)
+            random = run.addresses, first_words(noise_sequence(self.seed, number))
             most = _play(play_run, (*parts, *random), horizon, most)
-            outcome.pulls[place] = block[0]
-            outcome.empty_rounds[place] = count_empty_rounds(memory)
+            outcome.pulls[place] = run.evidence.counts
+            outcome.empty_rounds[place] = run.empty_rounds
 
-    def _in_python(self, outcome: Outcome, gaps: np.ndarray) -> None:
-        """The same loop for a policy that is a Python object."""
+    def _in_python(self, outcome: TaskResult, gaps: np.ndarray) -> None:
+        """The same loop for an algorithm that chooses with an external Python object."""
         for place in range(self.n_runs):
             run = self.first_run + place
             sequence = policy_sequence(self.seed, run, self.algorithm.label, self.theta)
@@ -101,13 +99,13 @@ class Task:
                     policy.update(arm, rewards.draw(arm))
                 done = checkpoint
                 outcome.regret[place, column] = policy.counts @ gaps
-                outcome.reward[place, column] = policy.block[1].sum()
+                outcome.reward[place, column] = policy.run.evidence.sums.sum()
             outcome.pulls[place] = policy.counts
             outcome.empty_rounds[place] = policy.empty_rounds
 
 
 def draws_of(environment: Environment, theta: object) -> NormalDraws | TableDraws:
-    """An environment at one θ, as the kernel wants it."""
+    """An environment at one θ, as the kernel takes it."""
     if isinstance(environment, NormalEnvironment):
         return NormalDraws(
             np.array(environment.location(theta)), np.array(environment.scale(theta))
@@ -122,9 +120,9 @@ def draws_of(environment: Environment, theta: object) -> NormalDraws | TableDraw
 
 
 def _play(play_run: Any, parts: tuple[Any, ...], horizon: int, most: int) -> int:
-    """A whole run in portions of ``most`` rounds; returns how many to take the next time.
+    """Play a whole run in portions of ``most`` rounds; returns the size of the next portion.
 
-    Python hears of Ctrl-C only between two calls of compiled code.
+    Python notices Ctrl-C only between two calls of compiled code.
     """
     progress = np.zeros(2, dtype=np.int64)
     while progress[0] < horizon:

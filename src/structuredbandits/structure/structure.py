@@ -1,42 +1,57 @@
 """What is known before the first pull: how each arm's mean reward depends on a hidden θ.
 
-A structure is knowledge only, immutable and checked when it is made. It must not know policies,
-where rewards really come from, or which problems are embedded in the library.
+A structure holds knowledge only. It is immutable and checked when it is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from structuredbandits.errors import InvalidStructure
-from structuredbandits.structure import checks
-from structuredbandits.structure.cells import (
-    check_lipschitz,
-    linear_bounds,
-    lipschitz_bounds,
-    piecewise_bounds,
+from structuredbandits.errors import InvalidInput, InvalidStructure, UnknownArm, suggestion
+from structuredbandits.structure import _constructor_inputs as inputs
+from structuredbandits.structure import validation
+from structuredbandits.structure._digest import contents_of, digest_of
+from structuredbandits.structure._finite import Finite
+from structuredbandits.structure._grids import Interval
+from structuredbandits.structure._mean_models import (
+    Linear,
+    MeanModel,
+    Pieces,
+    interpolate,
+    tabulate,
 )
-from structuredbandits.structure.knowledge import Knowledge, StructureOptions
-from structuredbandits.structure.models import Linear, Pieces, tabulate
-from structuredbandits.structure.parameters import Finite, Interval, Parameters
-from structuredbandits.structure.piecewise import PiecewiseLinear
-from structuredbandits.structure.theta import FloatArray, brief
+from structuredbandits.structure._piecewise import PiecewiseLinear
+from structuredbandits.structure._sound_cells import linear_bounds, piecewise_bounds
+from structuredbandits.structure.parameters import (
+    FloatArray,
+    Parameters,
+    brief,
+    read_only,
+    show_theta,
+)
+from structuredbandits.structure.reward_family import Rewards, check_limits, read_rewards
+from structuredbandits.structure.validation import StructureOptions
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# "Optimal" allows for rounding: this share of the range of all means, so that a structure in
+# other units behaves the same.
+_TOLERANCE = 1e-9
 
-class Structure(Knowledge):
+
+class Structure:
     """Known mean rewards of K arms at every θ in a set Θ.
 
     Make one with `from_functions`, `from_table`, `from_bounds`, `from_breakpoints` or `linear`.
     All of them also take the options of `StructureOptions`: `minimize`, `name`, `prior`,
-    `counts` and `standard_errors`.
+    `counts`, `standard_errors`, `rewards` (with `prize` or `limits`) and `noise`.
 
     Parameters
     ----------
@@ -45,10 +60,11 @@ class Structure(Knowledge):
     parameters
         Θ.
     arms
-        Names, one a column; "1", "2" and so on if None.
+        Names, one per column; "1", "2" and so on if None.
     sigma
-        The sub-Gaussian proxy of the rewards, one number or one an arm: their standard deviation
-        if they are Gaussian, half their range if they are bounded.
+        The sub-Gaussian proxy of the rewards, one number or one per arm: their standard deviation
+        if they are Gaussian, half their range if they are bounded. None uses half the range of
+        Bernoulli and bounded rewards.
     model
         How means are computed between grid points; None to interpolate.
     options
@@ -59,6 +75,8 @@ class Structure(Knowledge):
     means, lower, upper : (parameters, arms)
         Read-only. If `exact`, all three are one array; otherwise `means` is the middle.
     sigma : (arms,)
+    rewards : Rewards
+    noise : (arms,) or None
     arms : tuple of str
     parameters : Finite, Interval or Box
     prior : (parameters,) or None
@@ -66,8 +84,8 @@ class Structure(Knowledge):
 
     Notes
     -----
-    Two structures are equal if their names and their numbers are; functions, which cannot be
-    compared, count by their values on the grid.
+    Two structures are equal if their names and their numbers are; functions cannot be compared, so
+    their values on the grid are.
 
     Examples
     --------
@@ -82,13 +100,86 @@ class Structure(Knowledge):
     ('dear', array([3.   , 4.321]))
     """
 
+    arms: tuple[str, ...]
+    parameters: Parameters
+    means: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    exact: bool
+    sigma: FloatArray
+    rewards: Rewards
+    noise: FloatArray | None
+    minimize: bool
+    name: str | None
+    prior: FloatArray | None
+    counts: FloatArray | None
+    standard_errors: FloatArray | None
+    model: MeanModel | None
+
+    def __init__(
+        self,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        *,
+        parameters: Parameters,
+        arms: Sequence[str] | None = None,
+        sigma: ArrayLike | None = None,
+        model: MeanModel | None = None,
+        **options: Unpack[StructureOptions],
+    ) -> None:
+        validation.check_parameters(parameters)
+        low = validation.as_table(lower, "lower")
+        names = validation.arm_names(arms, low.shape[1])
+        same = upper is lower
+        validation.check_shape(low, parameters, names, "means" if same else "lower bounds")
+        validation.check_finite(low, parameters, names, "mean" if same else "bound")
+        high = low if same else validation.as_table(upper, "upper")
+        if not same:
+            validation.check_shape(high, parameters, names, "upper bounds")
+            validation.check_finite(high, parameters, names, "bound")
+        validation.check_order(low, high, parameters, names)
+        exact = same or bool((low == high).all())
+        shape = (len(parameters), len(names))
+        unknown = set(options) - set(StructureOptions.__annotations__)
+        if unknown:
+            raise TypeError(
+                f"a structure has no option {sorted(unknown)[0]!r}; it takes "
+                f"{', '.join(StructureOptions.__annotations__)}."
+            )
+        rewards = read_rewards(
+            options.get("rewards", "gaussian"), options.get("limits"), options.get("prize"), names
+        )
+        check_limits(rewards, low, high, parameters, names)
+        noise = options.get("noise")
+        self.__dict__.update(
+            arms=names,
+            parameters=parameters,
+            lower=low,
+            upper=low if exact else high,
+            means=low if exact else read_only(0.5 * low + 0.5 * high),
+            exact=exact,
+            rewards=rewards,
+            sigma=validation.positive_sigma(
+                rewards.half_ranges() if sigma is None and rewards.limited else sigma, names
+            ),
+            noise=None if noise is None else validation.positive_sigma(noise, names, "noise"),
+            minimize=bool(options.get("minimize", False)),
+            name=validation.check_name(options.get("name")),
+            prior=validation.normalised_prior(options.get("prior"), len(parameters)),
+            counts=validation.check_companion(options.get("counts"), shape, "counts"),
+            standard_errors=validation.check_companion(
+                options.get("standard_errors"), shape, "standard_errors"
+            ),
+            model=model,
+        )
+
     @classmethod
     def from_functions(
         cls,
         functions: Mapping[str, Callable[..., Any]],
         parameters: Parameters,
         *,
-        sigma: ArrayLike,
+        sigma: ArrayLike | None = None,
         lipschitz: ArrayLike | None = None,
         **options: Unpack[StructureOptions],
     ) -> Self:
@@ -102,17 +193,17 @@ class Structure(Knowledge):
         parameters
             Θ.
         sigma
-            One number or one an arm.
+            One number or one per arm.
         lipschitz
-            For sound cells: constants L, one or one an arm, with |μ(θ) − μ(θ')| ≤ L ‖θ − θ'‖ in
+            For sound cells: constants L, one or one per arm, with |μ(θ) − μ(θ')| ≤ L ‖θ − θ'‖ in
             the Euclidean norm. Each grid point then stands for its whole cell, with bounds that
             hold for every θ in it.
         """
-        checks.a_mapping(functions, "functions")
-        checks.a_parameter_set(parameters)
-        arms = checks.arm_names(functions.keys(), len(functions))
+        validation.check_mapping(functions, "functions")
+        validation.check_parameters(parameters)
+        arms = validation.arm_names(functions.keys(), len(functions))
         model, means = tabulate(list(functions.values()), parameters, arms)
-        lower, upper = _lipschitz(means, parameters, arms, lipschitz)
+        lower, upper = inputs.with_lipschitz(means, parameters, arms, lipschitz)
         return cls(
             lower, upper, parameters=parameters, arms=arms, sigma=sigma, model=model, **options
         )
@@ -124,7 +215,7 @@ class Structure(Knowledge):
         parameters: Parameters | None = None,
         arms: Sequence[str] | None = None,
         *,
-        sigma: ArrayLike,
+        sigma: ArrayLike | None = None,
         lipschitz: ArrayLike | None = None,
         **options: Unpack[StructureOptions],
     ) -> Self:
@@ -136,12 +227,12 @@ class Structure(Knowledge):
             (parameters, arms); or a mapping from arm name to column; or a DataFrame, whose
             columns name the arms and whose index holds the θ.
         parameters
-            Θ; the numbers 0, 1, ... of the rows if None. On an `Interval` or a `Box` the means
+            Θ; the row numbers 0, 1, ... if None. On an `Interval` or a `Box` the means
             between grid points are interpolated, linear along every side.
         arms
-            Names, one a column, where the means do not come with names.
+            Names, one per column, where the means do not come with names.
         sigma
-            One number or one an arm.
+            One number or one per arm.
         lipschitz
             As in `from_functions`.
 
@@ -151,13 +242,13 @@ class Structure(Knowledge):
         >>> table.optimal_arm("busy")
         '2'
         """
-        values, rows, columns = _read_means(means)
-        table = checks.as_table(values, "means")
+        values, rows, columns = inputs.read_means(means)
+        table = validation.as_table(values, "means")
         theta = parameters if parameters is not None else rows or Finite(range(len(table)))
-        checks.a_parameter_set(theta)
-        names = checks.arm_names(_one_source(arms, columns), table.shape[1])
-        checks.check_shape(table, theta, names)
-        lower, upper = _lipschitz(table, theta, names, lipschitz)
+        validation.check_parameters(theta)
+        names = validation.arm_names(inputs.merge_arm_names(arms, columns), table.shape[1])
+        validation.check_shape(table, theta, names)
+        lower, upper = inputs.with_lipschitz(table, theta, names, lipschitz)
         return cls(lower, upper, parameters=theta, arms=names, sigma=sigma, **options)
 
     @classmethod
@@ -168,7 +259,7 @@ class Structure(Knowledge):
         parameters: Parameters | None = None,
         arms: Sequence[str] | None = None,
         *,
-        sigma: ArrayLike,
+        sigma: ArrayLike | None = None,
         **options: Unpack[StructureOptions],
     ) -> Self:
         """Make a structure from bounds on the means: lower ≤ mean ≤ upper.
@@ -186,7 +277,7 @@ class Structure(Knowledge):
         >>> vague.means, vague.optimal
         (array([[1.5 , 0.75]]), array([[ True,  True]]))
         """
-        low = checks.as_table(lower, "lower")
+        low = validation.as_table(lower, "lower")
         theta = Finite(range(len(low))) if parameters is None else parameters
         return cls(low, upper, parameters=theta, arms=arms, sigma=sigma, **options)
 
@@ -195,7 +286,7 @@ class Structure(Knowledge):
         cls,
         breakpoints: Mapping[str, PiecewiseLinear | Sequence[tuple[float, float]]],
         *,
-        sigma: ArrayLike,
+        sigma: ArrayLike | None = None,
         points: int = 601,
         sound: bool = False,
         **options: Unpack[StructureOptions],
@@ -208,7 +299,7 @@ class Structure(Knowledge):
             Arm name → pairs (θ, mean), linear between; a θ given twice is a jump (see
             `PiecewiseLinear`). All arms have the same first and last θ, the ends of Θ.
         sigma
-            One number or one an arm.
+            One number or one per arm.
         points
             The number of even grid points; every breakpoint is added to them.
         sound
@@ -222,9 +313,9 @@ class Structure(Knowledge):
         >>> structure.optimal_arm(2.99), structure.optimal_arm(3), structure.means_at(4.5)
         ('b', 'a', array([4.  , 2.75]))
         """
-        checks.a_mapping(breakpoints, "breakpoints")
-        arms = checks.arm_names(breakpoints.keys(), len(breakpoints))
-        model = Pieces([_piece(arm, breakpoints[arm]) for arm in breakpoints], arms)
+        validation.check_mapping(breakpoints, "breakpoints")
+        arms = validation.arm_names(breakpoints.keys(), len(breakpoints))
+        model = Pieces([inputs.read_piece(arm, breakpoints[arm]) for arm in breakpoints], arms)
         kinks = sorted({theta for piece in model.pieces for theta in piece.theta.tolist()})
         grid = Interval(kinks[0], kinks[-1], points=points, include=kinks)
         if sound:
@@ -240,7 +331,7 @@ class Structure(Knowledge):
         features: ArrayLike | Mapping[str, ArrayLike],
         parameters: Parameters,
         *,
-        sigma: ArrayLike,
+        sigma: ArrayLike | None = None,
         link: str | None = None,
         arms: Sequence[str] | None = None,
         sound: bool = False,
@@ -255,28 +346,28 @@ class Structure(Knowledge):
         parameters
             A `Box`, an `Interval`, or a `Finite` set of vectors, of the same dimension.
         sigma
-            One number or one an arm.
+            One number or one per arm.
         link
             None or "identity" for x·θ, "logistic" for 1 / (1 + exp(−x·θ)).
         arms
-            Names, one a row of features, where they do not come with names.
+            Names, one per row of features, where they do not come with names.
         sound
             As in `from_breakpoints`; needs a `Box` or an `Interval`.
 
         Examples
         --------
-        >>> from structuredbandits.structure.parameters import Box
+        >>> from structuredbandits.structure import Box
         >>> structure = Structure.linear([[2, 1], [1, 1.5]], Box([(-1, 1), (-1, 1)]), sigma=2)
         >>> structure.means_at((0.9, 0.5)), structure.n_parameters
         (array([2.3 , 1.65]), 1681)
         """
-        checks.a_parameter_set(parameters)
+        validation.check_parameters(parameters)
         names: Sequence[str] | None = arms
         vectors: Any = features
         if isinstance(features, Mapping):
-            names = _one_source(arms, tuple(map(str, features)))
+            names = inputs.merge_arm_names(arms, tuple(map(str, features)))
             vectors = list(features.values())
-        model = _linear_model(vectors, parameters, link)
+        model = inputs.linear_model(vectors, parameters, link)
         if sound:
             lower, upper = linear_bounds(model, parameters)
         else:
@@ -286,105 +377,249 @@ class Structure(Knowledge):
             lower, upper, parameters=parameters, arms=names, sigma=sigma, model=model, **options
         )
 
+    @property
+    def n_arms(self) -> int:
+        """The number of arms, K."""
+        return len(self.arms)
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of grid points or members of Θ."""
+        return len(self.parameters)
+
+    @property
+    def sign(self) -> float:
+        """+1.0, or -1.0 for costs: a mean multiplied by it is better if it is larger."""
+        return -1.0 if self.minimize else 1.0
+
+    @cached_property
+    def tolerance(self) -> float:
+        """The largest distance from the best mean that still counts as equal to it."""
+        return _TOLERANCE * float(self.upper.max() - self.lower.min())
+
+    @cached_property
+    def optimal(self) -> NDArray[np.bool_]:
+        """(parameters, arms): whether an arm is, or with bounds may be, the best at each θ."""
+        flags: NDArray[np.bool_]
+        if self.minimize:
+            flags = self.lower <= self.upper.min(axis=1, keepdims=True) + self.tolerance
+        else:
+            flags = self.upper >= self.lower.max(axis=1, keepdims=True) - self.tolerance
+        flags.setflags(write=False)
+        return flags
+
+    @property
+    def pieces(self) -> tuple[PiecewiseLinear, ...] | None:
+        """The exact function of each arm, if the structure was made from breakpoints."""
+        return self.model.pieces if isinstance(self.model, Pieces) else None
+
+    @property
+    def features(self) -> FloatArray | None:
+        """(arms, dimension): the features, if the structure is linear."""
+        return self.model.features if isinstance(self.model, Linear) else None
+
+    @property
+    def link(self) -> str | None:
+        """The link of a linear structure; None for the identity."""
+        return self.model.link if isinstance(self.model, Linear) else None
+
+    @cached_property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits of all contents except the name."""
+        return digest_of(contents_of(self))
+
+    def means_at(self, theta: object) -> FloatArray:
+        """Return the mean rewards (arms,) at any θ in Θ, also between grid points.
+
+        Between grid points, functions, breakpoints and features give exact means. A structure
+        without them (a table, bounds, or a file saved from functions) interpolates its means
+        linearly along every side.
+        """
+        value = self.parameters.resolve(theta)
+        if not self.parameters.continuous:
+            return np.array(self.means[self.parameters.index(value)])
+        near = self.parameters.nearest(value)
+        if self.exact and self.parameters[near] == value:
+            return np.array(self.means[near])
+        if self.model is None:
+            return interpolate(self.parameters, self.means, value)
+        row = self.model.at(value)
+        if not np.isfinite(row).all():
+            arm = self.arms[int(np.argmin(np.isfinite(row)))]
+            raise InvalidStructure(
+                f"the function of arm {arm!r} is not finite at θ = {show_theta(value)}; correct it."
+            )
+        return row
+
+    def optimal_arm(self, theta: object) -> str:
+        """Return the name of the best arm at any θ in Θ, the first one on a tie."""
+        return self.arms[int(np.argmax(self.sign * self.means_at(theta)))]
+
+    def arm_index(self, arm: str | int) -> int:
+        """Return the position of an arm given by its name, or check a position.
+
+        Examples
+        --------
+        >>> Structure.from_table([[1, 2]], arms=["low", "high"], sigma=1).arm_index("high")
+        1
+        """
+        if isinstance(arm, str):
+            if arm in self._positions:
+                return self._positions[arm]
+            raise UnknownArm(f"there is no arm {arm!r}; {suggestion(arm, self.arms)}")
+        if isinstance(arm, int | np.integer) and not isinstance(arm, bool):
+            if 0 <= arm < self.n_arms:
+                return int(arm)
+            raise UnknownArm(
+                f"there is no arm at position {arm}; positions run from 0 to {self.n_arms - 1}."
+            )
+        raise UnknownArm(f"{arm!r} is not an arm; give its name or its position.")
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {arm: k for k, arm in enumerate(self.arms)}
+
+    def label(self, position: int) -> str:
+        """Return the θ of a row of `means` as short text."""
+        return self.parameters.label(position)
+
+    def with_(
+        self,
+        *,
+        arms: Sequence[str | int] | None = None,
+        sigma: ArrayLike | None = None,
+        minimize: bool | None = None,
+        name: str | None = None,
+        prior: ArrayLike | None = None,
+        rewards: str | Rewards | None = None,
+        prize: ArrayLike | None = None,
+        limits: ArrayLike | None = None,
+        noise: ArrayLike | None = None,
+    ) -> Self:
+        """Return a changed copy; arguments that are not given keep their value.
+
+        Parameters
+        ----------
+        arms
+            The arms to keep, in this order.
+        sigma
+            One number, or one for each kept arm.
+        minimize, name, prior, rewards, prize, limits, noise
+            See `StructureOptions`. With new `rewards` and no `sigma`, σ is half their range.
+
+        Examples
+        --------
+        >>> three = Structure.from_table([[1, 2, 3]], arms=["a", "b", "c"], sigma=1)
+        >>> three.with_(arms=["c", "a"], sigma=[1, 2]).means
+        array([[3., 1.]])
+        """
+        kept = self._kept(arms)
+        counts, errors = self.counts, self.standard_errors
+        lower = self.lower[:, kept]
+        arms_kept = tuple(self.arms[k] for k in kept)
+        family = self.rewards.subset(kept)
+        if rewards is not None or prize is not None or limits is not None:
+            family = read_rewards(
+                self.rewards.name if rewards is None else rewards, limits, prize, arms_kept
+            )
+        if noise is None and self.noise is not None:
+            noise = self.noise[kept]
+        if sigma is None and not (family.limited and family != self.rewards.subset(kept)):
+            sigma = self.sigma[kept]
+        return type(self)(
+            lower,
+            lower if self.exact else self.upper[:, kept],
+            parameters=self.parameters,
+            arms=arms_kept,
+            sigma=sigma,
+            model=None if self.model is None else self.model.subset(kept),
+            minimize=self.minimize if minimize is None else minimize,
+            name=self.name if name is None else name,
+            prior=self.prior if prior is None else prior,
+            counts=None if counts is None else counts[:, kept],
+            standard_errors=None if errors is None else errors[:, kept],
+            rewards=family,
+            noise=noise,
+        )
+
+    def _kept(self, arms: Sequence[str | int] | None) -> list[int]:
+        if arms is None:
+            return list(range(self.n_arms))
+        if isinstance(arms, str) or not isinstance(arms, Iterable):
+            raise InvalidStructure(
+                f"arms = {brief(arms)} is not a list; give a list of the arms to keep."
+            )
+        kept = [self.arm_index(arm) for arm in arms]
+        if not kept:
+            raise InvalidStructure(
+                f"arms = {brief(arms)} leaves nothing to choose; keep at least 2 arms."
+            )
+        return kept
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the structure to one file, which `load_structure` reads.
 
-        Everything is stored but functions: a structure that was made from them interpolates
+        Everything except functions is stored: a structure made from functions interpolates
         between grid points after it is loaded.
         """
-        from structuredbandits.structure.files import write_structure
+        from structuredbandits.structure._files import write_structure
 
         write_structure(self, path)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the means as a table: a row for each θ, a column for each arm."""
-        from structuredbandits.structure.display import structure_frame
+        """Return the means as a table: one row per θ, one column per arm."""
+        from structuredbandits.structure._formatting import structure_frame
 
         return structure_frame(self)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Structure):
+            return NotImplemented
+        return self is other or (self.name == other.name and self.digest == other.digest)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in Structure.__annotations__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = {"rewards": Rewards(), "noise": None, **state}  # older pickles have neither
+        self.__dict__.update(state)
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                read_only(value)  # pickling does not keep the flag
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a structure cannot be changed; use with_ to make a changed copy.")
+
     def _repr_html_(self) -> str:
-        from structuredbandits.structure.display import figure_svg, structure_html
+        from structuredbandits.structure._formatting import figure_svg, structure_html
 
         try:
-            # The one call upwards: a notebook shows the structure as a picture, too.
+            # The only import from a higher layer: a notebook also shows the structure as a picture.
             from structuredbandits.plots import structure_plot
 
             picture = figure_svg(structure_plot(self))
-        except ImportError:  # no matplotlib here; the table says enough
+        except ImportError:  # without Matplotlib the table is shown alone
             picture = ""
         return structure_html(self, picture=picture)
 
     def __repr__(self) -> str:
-        from structuredbandits.structure.display import structure_line
+        from structuredbandits.structure._formatting import structure_line
 
         return f"<Structure{'' if self.name is None else f' {self.name}'}: {structure_line(self)}>"
 
 
-def _lipschitz(
-    means: FloatArray, parameters: Parameters, arms: tuple[str, ...], constants: ArrayLike | None
-) -> tuple[FloatArray, FloatArray]:
-    if constants is None:
-        return means, means
-    checks.check_finite(means, parameters, arms, "mean")
-    full = checks.one_an_arm(constants, arms, "lipschitz", 0.0)
-    bounds = lipschitz_bounds(means, parameters, full)
-    check_lipschitz(means, parameters, arms, full)
-    return bounds
-
-
-def _one_source(arms: Sequence[str] | None, named: Sequence[str] | None) -> Sequence[str] | None:
-    """Return the arm names, which come with the numbers or in `arms=`, and not in both ways."""
-    if arms is None or named is None:
-        return named if arms is None else arms
-    if isinstance(arms, Iterable) and list(map(str, arms)) == list(named):
-        return named
-    raise InvalidStructure(
-        f"arms = {brief(arms)} names arms that are called {brief(list(named))} already; leave out "
-        "arms."
-    )
-
-
-def _read_means(
-    means: Any,
-) -> tuple[ArrayLike, Finite | None, Sequence[str] | None]:
-    """Return the numbers, and the θ and arm names that came with them."""
-    if isinstance(means, Mapping):
-        columns = [np.asarray(column) for column in means.values()]
-        if len({column.shape for column in columns}) > 1:
-            raise InvalidStructure(
-                "the columns of means differ in length; give one mean for each θ."
-            )
-        return np.stack(columns, axis=-1) if columns else [], None, tuple(map(str, means))
-    if hasattr(means, "columns") and hasattr(means, "index"):  # a DataFrame, without importing it
-        names = [name for name in means.index.names if name is not None]
-        complete = len(names) == len(means.index.names)
-        rows = Finite(means.index.tolist(), names=names if complete else None)
-        return means.to_numpy(), rows, tuple(map(str, means.columns))
-    return means, None, None
-
-
-def _piece(
-    arm: str, breakpoints: PiecewiseLinear | Sequence[tuple[float, float]]
-) -> PiecewiseLinear:
-    if isinstance(breakpoints, PiecewiseLinear):
-        return breakpoints
-    try:
-        return PiecewiseLinear(breakpoints)
-    except InvalidStructure as error:
-        raise InvalidStructure(f"arm {arm!r}: {error}") from None
-
-
-def _linear_model(features: ArrayLike, parameters: Parameters, link: str | None) -> Linear:
-    rows = checks.as_table(features, "features")
-    points = parameters.points
-    if points is None or points.shape[1] != rows.shape[1]:
-        raise InvalidStructure(
-            f"features with {rows.shape[1]} numbers an arm do not fit a Θ of dimension "
-            f"{parameters.dimension}{' of labels' if points is None else ''}; give vectors of "
-            "equal length."
+def require_structure(value: object) -> None:
+    """Raise an error unless the value is a structure; the name of one is not."""
+    if not isinstance(value, Structure):
+        raise InvalidInput(
+            f"{brief(value)} is not a structure; give one, such as load_structure('three-arms')."
         )
-    if not np.isfinite(rows).all():
-        raise InvalidStructure("features hold NaN or infinity; give finite numbers.")
-    if link not in (None, "identity", "logistic"):
-        raise InvalidStructure(f"link = {link!r} is unknown; choose 'identity' or 'logistic'.")
-    return Linear(rows, None if link == "identity" else link)

@@ -1,20 +1,20 @@
-"""What follows from a structure before any pull: which arms compete, and what regret to expect.
+"""What follows from a structure before any pull: the competitive arms and the expected regret.
 
-This room must not know policies, simulations or pictures.
+It does not depend on policies, simulations or plots.
 """
 
-from structuredbandits.theory.analysis import C_epsilon, analyze
-from structuredbandits.theory.bounds import (
+from structuredbandits.theory._analysis import Analysis
+from structuredbandits.theory._analysis_table import AnalysisTable
+from structuredbandits.theory._analyze import C_epsilon, analyze
+from structuredbandits.theory._bounds import (
     PullsBound,
     RegretBound,
     ThompsonBound,
     coverage_failure,
 )
-from structuredbandits.theory.diagnostics import share_above_fair
+from structuredbandits.theory._fair_share import share_above_fair
+from structuredbandits.theory._regions import Region
 from structuredbandits.theory.lower_bound import LowerBound, lower_bound
-from structuredbandits.theory.regions import Region
-from structuredbandits.theory.report import Analysis
-from structuredbandits.theory.table import AnalysisTable
 
 __all__ = [
     "Analysis",

@@ -1,7 +1,6 @@
-"""How much exploration no good policy can avoid: the program whose value is the lower bound.
+"""The asymptotic lower bound on regret, and the linear program that computes it.
 
-For every policy that is good at all θ, regret grows at least like L(θ) · log T. This module knows
-programs; it must not know how the rivals of a θ were found.
+For every policy that is good at all θ, regret grows at least like L(θ) · log T.
 """
 
 from __future__ import annotations
@@ -11,19 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from structuredbandits.errors import StructuredBanditsError
-from structuredbandits.structure import Structure
-from structuredbandits.structure.theta import FloatArray
-from structuredbandits.theory.competitive import landscape_of
-from structuredbandits.theory.landscape import Landscape, Rivals, Truth
+from structuredbandits.structure import FloatArray, Structure
+from structuredbandits.theory._competitive_arms import landscape_of
+from structuredbandits.theory._landscape import Landscape, Rivals, Truth
 
-# A rival counts as told apart if the pulls give this much of the information that is needed.
+# A rival counts as distinguished if the pulls give this share of the required information.
 _ENOUGH = 1 - 1e-7
-# Each step adds the rivals that the last pulls tell least about; few steps are needed.
+# Each step adds the rivals for which the last pulls are least informative; few are needed.
 _MOST_STEPS = 500
 
 
 class LowerBound(NamedTuple):
-    """The least regret for each log T, and the pulls that attain it."""
+    """The smallest regret per log T, and the pulls that attain it."""
 
     value: float
     """L: regret is at least L · log T for large T. 0 if bounded regret is possible."""
@@ -37,17 +35,17 @@ def lower_bound(structure: Structure, theta: object) -> LowerBound:
     Parameters
     ----------
     structure
-        What is known.
+        The structure.
     theta
         The hidden parameter, on or off the grid.
 
     Notes
     -----
-    L = min Σ η_k Δ_k such that Σ η_k D(θ, λ, k) ≥ 1 for all rivals λ: those that give the best
-    arm the same mean as θ does, but at which another arm is better. D is the divergence of
+    L = min Σ η_k Δ_k such that Σ η_k D(θ, λ, k) ≥ 1 for all rivals λ: those at which the best
+    arm has the same mean as at θ, but another arm is better. D is the divergence of
     Gaussian rewards. Where several arms are the best at θ, a rival agrees with θ on all of them.
-    With bounds the means at θ are taken as the middle of theirs, and λ may be anything that the
-    bounds allow.
+    With bounds the means at θ are the middle of the bounds, and λ may be anything within the
+    bounds.
 
     Examples
     --------
@@ -60,7 +58,7 @@ def lower_bound(structure: Structure, theta: object) -> LowerBound:
 
 
 def lower_bound_at(landscape: Landscape, truth: Truth) -> LowerBound:
-    """Return the lower bound for a description that was made before."""
+    """Return the lower bound, given the landscape of the structure."""
     rates = np.zeros(len(truth.means))
     rivals = landscape.rivals(truth)
     if rivals is None:
@@ -74,11 +72,11 @@ def lower_bound_at(landscape: Landscape, truth: Truth) -> LowerBound:
 def _cheapest_rates(
     rivals: Rivals, worse: np.ndarray[tuple[int], np.dtype[np.intp]], gaps: FloatArray, arms: int
 ) -> FloatArray:
-    """Solve the program by adding, again and again, the constraints that are violated most."""
+    """Solve the program by adding the most violated constraints step by step."""
     full = np.zeros(arms)
     full[worse] = 1.0
     rows = rivals.hardest(full)[:, worse]
-    # In these units all numbers of the program are near 1, whatever σ and the rewards are.
+    # In these units all numbers of the program are near 1 for any σ and rewards.
     unit = float(rows.max())
     rates = np.zeros(len(worse))
     for _ in range(_MOST_STEPS):
@@ -98,7 +96,7 @@ def _solve(rows: FloatArray, prices: FloatArray) -> FloatArray:
     done = linprog(prices, A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=(0, None), method="highs")
     if done.x is None:
         raise StructuredBanditsError(
-            f"the program of the lower bound could not be solved ({done.message}); rescale the "
-            "means."
+            f"the linear program of the lower bound could not be solved ({done.message}); rescale "
+            "the means."
         )
     return np.asarray(done.x)

@@ -69,7 +69,7 @@ class Index:
 
 
 class SubSet(Index):
-    """A policy of SMPyBandits that chooses within a subset by itself."""
+    """A policy of SMPyBandits that chooses within a subset."""
 
     computeIndex = property()  # type: ignore[assignment]  # it has none
 
@@ -90,9 +90,9 @@ INNER = {
 @pytest.mark.parametrize("name", INNER)
 def test_inner_policies_choose_among_the_competitive_arms(name: str, problem: sb.Problem) -> None:
     structure = problem.structure
-    policy = sb.Competitive(Watched(INNER[name](structure.arms)), structure, seed=2)
+    policy = sb.Competitive(Watched(INNER[name](structure.arms))).start(structure, seed=2)
     chosen = play(policy, problem, 400)
-    watched = policy._foreign
+    watched = policy.run.external
     assert len(watched.rewards) == 400  # it keeps its own statistics, of every pull
     assert {len(offer) for offer in watched.offers} & {2, 3}
     assert chosen.count("2") > 170  # the best arm at θ = 0.5; a third would be chance
@@ -111,7 +111,7 @@ def test_mabwiser_sees_the_same_rewards_as_mabwiser_alone() -> None:
 def test_contextual_and_foreign_objects_are_refused() -> None:
     with pytest.raises(sb.InvalidPolicy, match="needs a context"):
         MABWiserPolicy(["a", "b"], LearningPolicy.LinUCB())
-    with pytest.raises(sb.InvalidPolicy, match="object has no startGame"):
+    with pytest.raises(sb.InvalidPolicy, match="object does not have startGame"):
         SMPyBanditsPolicy(["a", "b"], object())
 
 

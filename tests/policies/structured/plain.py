@@ -1,4 +1,4 @@
-"""The structured systems once more, in plain NumPy and SciPy, from the formulas of their papers.
+"""The structured policies again, in plain NumPy and SciPy, from the formulas of their papers.
 
 Each function gets what was seen and returns the probability of each arm, (arms,). Nothing here is
 imported from the library but structures; rewards are to be maximised.
@@ -7,6 +7,7 @@ imported from the library but structures; rewards are to be maximised.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -207,9 +208,11 @@ def lower_bound_rates(table: np.ndarray, sigma: np.ndarray, row: int) -> np.ndar
     if not rivals.any():
         return rates
     worse = [arm for arm in range(len(means)) if arm != best]
-    told = ((means - table[rivals]) ** 2 / (2 * sigma**2))[:, worse]
+    information = ((means - table[rivals]) ** 2 / (2 * sigma**2))[:, worse]
     gaps = (means[best] - means)[worse]
-    found = optimize.linprog(gaps, A_ub=-told, b_ub=-np.ones(len(told)), method="highs")
+    found = optimize.linprog(
+        gaps, A_ub=-information, b_ub=-np.ones(len(information)), method="highs"
+    )
     rates[worse] = found.x
     return rates
 
@@ -227,3 +230,68 @@ def ossb(
         return one_of_the_largest(-seen.counts, seen)
     with np.errstate(divide="ignore", invalid="ignore"):
         return one_of_the_largest(np.where(rates > 0, -seen.counts / rates, -np.inf), seen)
+
+
+@dataclass
+class Population:
+    """A table of means with the standard errors of each, (θ, arms), and a prior over θ."""
+
+    table: np.ndarray
+    errors: np.ndarray
+    prior: np.ndarray
+    noise: np.ndarray  # (arms,) standard deviation of one reward
+
+    def arm_means(self) -> np.ndarray:
+        """Means over the population: (arms,)."""
+        return np.array([self.prior @ column for column in self.table.T])
+
+    def arm_variances(self) -> np.ndarray:
+        """Variance between θ plus the mean squared error: (arms,)."""
+        found = []
+        for arm, mean in enumerate(self.arm_means()):
+            between = self.prior @ (self.table[:, arm] - mean) ** 2
+            found.append(between + self.prior @ self.errors[:, arm] ** 2)
+        return np.array(found)
+
+
+def always(known: Population, seen: Seen, arm: int | None = None) -> np.ndarray:
+    values = known.arm_means()
+    if arm is not None:
+        values[arm] = math.inf
+    return values
+
+
+def greedy(known: Population, seen: Seen) -> np.ndarray:
+    """The posterior mean of every arm: (arms,)."""
+    logs, means = [], []
+    for prior, row, errors in zip(known.prior, known.table, known.errors, strict=True):
+        log, expected = math.log(prior), row.copy()
+        for arm in np.flatnonzero(seen.counts):
+            sampling = known.noise[arm] ** 2 / seen.counts[arm]
+            total = errors[arm] ** 2 + sampling
+            log -= 0.5 * (math.log(total) + (seen.means[arm] - row[arm]) ** 2 / total)
+            expected[arm] += errors[arm] ** 2 / total * (seen.means[arm] - row[arm])
+        logs.append(log)
+        means.append(expected)
+    weights = np.exp(np.array(logs) - max(logs))
+    return np.asarray(weights @ np.array(means) / weights.sum())
+
+
+def prior_index(
+    known: Population, seen: Seen, rounds: float, bonus: Callable[[float], float]
+) -> np.ndarray:
+    """The finite-horizon index of every arm by itself: (arms,).
+
+    ``bonus`` is the Gittins index of a standard normal arm.
+    """
+    values = []
+    for arm, (mean, variance) in enumerate(
+        zip(known.arm_means(), known.arm_variances(), strict=True)
+    ):
+        noise = known.noise[arm] ** 2
+        if variance > 0:
+            precision = 1 / variance + seen.counts[arm] / noise
+            mean = (mean / variance + seen.sums[arm] / noise) / precision
+            variance = 1 / precision
+        values.append(mean + math.sqrt(variance) * bonus(rounds * variance / noise))
+    return np.array(values)

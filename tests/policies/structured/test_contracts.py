@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import structuredbandits as sb
+from structuredbandits._compiled.lazy_rows import LazyTable
 from structuredbandits.environments import Gaussian
 from structuredbandits.policies.algorithm import Algorithm
-from structuredbandits.policies.structured.hand_back import RowsOnDemand
 from structuredbandits.policies.structured.ossb import exploration_rates
-from structuredbandits.simulation.streams import policy_sequence
+from structuredbandits.simulation.seeds import policy_sequence
 
 # Linear in a scalar θ, rising or falling: every system applies.
 LINES = sb.Structure.from_functions(
@@ -31,6 +31,7 @@ ALGORITHMS: list[Algorithm] = [
     sb.WAGP(),
     GROUPS,
     sb.OSSB(),
+    sb.ValueOfInformation(),
     sb.make_algorithm("ts-cj-kl"),
 ]
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda algorithm: algorithm.label)
@@ -105,8 +106,8 @@ def test_all_names_are_known() -> None:
 @pytest.mark.parametrize(
     ("name", "structure", "said"),
     [
-        ("wagp", "three-arms", r"'1' does not from θ = 0 to 0\.01"),
-        ("ucb-g", "three-arms", "'1' does not"),
+        ("wagp", "three-arms", r"'1' is not from θ = 0 to 0\.01"),
+        ("ucb-g", "three-arms", "'1' is not from"),
         ("wagp", "linear", "vectors of 2 numbers"),
         ("wagp", "movielens", "labels"),
         ("oful", "three-arms", "'1' is up to .* away from every linear function"),
@@ -143,7 +144,7 @@ def test_posterior_uses_bounds_as_intervals() -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: sb.OFUL(delta=1.5), "delta below 1, not 1.5"),
+        (lambda: sb.OFUL(delta=1.5), "between 0 and 1 as delta, not 1.5"),
         (lambda: sb.OFUL(ridge=0.0), "ridge, not 0.0"),
         (lambda: sb.GLMUCB(alpha=-1.0), "alpha, not -1.0"),
         (lambda: sb.OSSB(gamma=-0.1), "gamma of at least 0, not -0.1"),
@@ -184,7 +185,7 @@ def test_each_program_is_solved_once() -> None:
         asked.append(row)
         return np.array([float(row)])
 
-    rows = RowsOnDemand(4, 1, compute)
+    rows = LazyTable(4, 1, compute)
     for row in (2, 2, 0, 2):
         rows.fill(row)
     assert asked == [2, 0]
@@ -192,6 +193,6 @@ def test_each_program_is_solved_once() -> None:
 
 
 def test_ossb_runs_long_at_600_parameters() -> None:
-    """A program is solved once for each estimate, not once a round."""
+    """A program is solved once for each estimate, not once per round."""
     results = sb.simulate("three-arms", ["ossb"], theta=1.5, horizon=50_000, runs=1)
     assert results.pulls.sum() == 50_000

@@ -150,7 +150,7 @@ def test_ids_pulls_as_often_as_it_says(safe_or_better: sb.Structure) -> None:
 
 
 def test_joint_set_and_the_arms_it_leaves(table: sb.Structure) -> None:
-    policy = sb.Competitive(sb.UCB(), table, alpha=0.5, confidence="joint", seed=1)
+    policy = sb.Competitive(sb.UCB(), alpha=0.5, confidence="joint").start(table, seed=1)
     sizes = set()
     for seen, shares in states(policy, 7):
         mask = plain.joint_set(table.means, SIGMA, 0.5, seen)

@@ -14,9 +14,9 @@ from scipy.special import ndtr
 import structuredbandits as sb
 from structuredbandits.environments import Gaussian
 from structuredbandits.policies.algorithm import Algorithm
-from structuredbandits.policies.structured.hierarchical_boundary import worth_of_doubt
-from structuredbandits.policies.structured.hierarchical_bounds import widened
-from structuredbandits.simulation.streams import policy_sequence
+from structuredbandits.policies.structured.hierarchical_index import gittins_bonus
+from structuredbandits.policies.structured.hierarchical_model import widened
+from structuredbandits.simulation.seeds import policy_sequence
 
 FloatArray = NDArray[np.float64]
 ALGORITHMS: list[Algorithm] = [
@@ -109,7 +109,7 @@ class Plain:
             weights = self.weights()
             mean = float(weights @ beliefs[:, 0])
             variance = float(weights @ (beliefs[:, 1] + (beliefs[:, 0] - mean) ** 2))
-            bonus = worth_of_doubt.py_func(rounds * variance / self.noise)
+            bonus = gittins_bonus.py_func(rounds * variance / self.noise)
             values.append(mean + math.sqrt(variance) * bonus)
         return np.array(values)
 
@@ -182,7 +182,7 @@ def test_the_boundary_solves_its_stopping_problem() -> None:
     Petkau's correction), which is added back; what remains is the table's rounding.
     """
     for s, steps in ((1.0, 4000), (30.0, 6000), (1000.0, 20000)):
-        assert _solved(s, steps) == pytest.approx(worth_of_doubt.py_func(s), rel=0.03)
+        assert _solved(s, steps) == pytest.approx(gittins_bonus.py_func(s), rel=0.03)
 
 
 def _solved(s: float, steps: int) -> float:
@@ -205,10 +205,10 @@ def _solved(s: float, steps: int) -> float:
 
 
 def test_the_boundary_grows_and_has_its_known_ends() -> None:
-    values = [worth_of_doubt.py_func(10.0**power) for power in np.linspace(-6, 12, 400)]
+    values = [gittins_bonus.py_func(10.0**power) for power in np.linspace(-6, 12, 400)]
     assert (np.diff(values) >= 0).all()
     assert values[0] == pytest.approx(0.639 * 1e-3, rel=0.01)
-    assert worth_of_doubt.py_func(0.0) == 0.0
+    assert gittins_bonus.py_func(0.0) == 0.0
 
 
 # -- limits ----------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_the_competitive_version_keeps_the_set_of_its_bounds() -> None:
     structure = learned(9)
     algorithm = sb.HierarchicalCompetitive(alpha=0.5, errors=1.0)
     policy = algorithm.start(structure, seed=2)
-    twin = sb.Competitive(sb.UCB(), widened(structure, 1.0), alpha=0.5, seed=2)
+    twin = sb.Competitive(sb.UCB(), alpha=0.5).start(widened(structure, 1.0), seed=2)
     rewards = structure.means[2] + np.random.default_rng(3).normal(0.0, 0.5, (150, 5))
     fewer = 0
     for t in range(150):

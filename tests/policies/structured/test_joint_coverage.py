@@ -9,7 +9,7 @@ import numpy as np
 import structuredbandits as sb
 from structuredbandits._compiled import addresses_of, borrow, kernel, new_generator
 from structuredbandits.confidence.evidence import evidence_of, record
-from structuredbandits.confidence.joint import JointTables, best_fit, fill_misfits, joint_tables
+from structuredbandits.confidence.joint_set import JointTables, best_fit, fill_misfits, joint_tables
 from tests.statistical.agreement import share_exceeds
 
 RUNS, ROUNDS, DELTA = 10_000, 300, 0.1
@@ -35,8 +35,8 @@ def first_exits(
     misfits, exits = np.empty(n_parameters), np.zeros(runs, dtype=np.int64)
     for run in range(runs):
         block = np.zeros((7, n_arms))
-        block[6] = sigma
         evidence = evidence_of(block)
+        evidence.sigmas[:] = sigma
         for t in range(limits.size):
             arm = int(generator.random() * n_arms)
             if generator.random() < 0.8:
@@ -88,7 +88,7 @@ def test_the_coverage_test_can_fail() -> None:
 
 def test_the_policy_uses_that_set() -> None:
     known = sb.Structure.from_table([[0.0, 1.0], [0.5, 0.0], [2.0, 0.2]], sigma=1.0)
-    policy = sb.Competitive(sb.UCB(), known, alpha=1.5, confidence="joint", seed=1)
+    policy = sb.Competitive(sb.UCB(), alpha=1.5, confidence="joint").start(known, seed=1)
     for _ in range(9):
         policy.update("1", 0.45)
     # SSE/2 = 9/2 (0.45 - mu)²; the limit is log 3 + 1.5 log 9 = 4.39 above the smallest.

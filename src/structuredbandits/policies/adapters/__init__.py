@@ -1,4 +1,4 @@
-"""Policies of other libraries inside Algorithm-C, and ours inside theirs, one file a library.
+"""Policies of other libraries inside Algorithm-C, and ours inside theirs, one file per library.
 
-Each file imports its library, and nothing imports these files: who has no River needs none.
+Each file imports its library, and the rest of the library does not import these files.
 """

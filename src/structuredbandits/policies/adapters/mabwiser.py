@@ -53,7 +53,7 @@ class MABWiserPolicy:
         return max(arms, key=lambda arm: float(expectations[arm]))
 
     def update(self, arm: str, reward: float) -> None:
-        """Take in the reward of an arm."""
+        """Update with the reward of an arm."""
         if self._seen:
             self._mab.partial_fit([arm], [reward])
         else:

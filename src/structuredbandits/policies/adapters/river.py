@@ -1,7 +1,7 @@
 """Our algorithms as River policies.
 
-The other way round needs no adapter: River's policies have ``pull`` and ``update``, and so they are
-what `Competitive` takes.
+The other direction needs no adapter: River's policies have ``pull`` and ``update``, which is what
+`Competitive` takes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RiverPolicy(bandit.base.Policy):
         return given[self.structure.arm_index(self._run.pull(arms=given.values()))]
 
     def update(self, arm_id: Any, *reward_args: Any, **reward_kwargs: Any) -> None:
-        """Take in the reward of an arm."""
+        """Update with the reward of an arm."""
         reward = reward_args[0] if reward_args else next(iter(reward_kwargs.values()))
         self._run.update(arm_id, reward)
         # River keeps its own table of rewards, which `ranking` and the printed policy show.

@@ -1,6 +1,6 @@
 """SMPyBandits' policies, restricted to the arms that they are allowed to pull.
 
-Nothing is imported from SMPyBandits, which needs an old NumPy: its protocol is all that is used.
+Nothing is imported from SMPyBandits, which needs an old NumPy; only its protocol is used.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SMPyBanditsPolicy:
         for needed in ("startGame", "getReward"):
             if not hasattr(policy, needed):
                 raise InvalidPolicy(
-                    f"{type(policy).__name__} has no {needed}; give a policy of SMPyBandits."
+                    f"{type(policy).__name__} does not have {needed}; give a policy of SMPyBandits."
                 )
         if not (hasattr(policy, "computeIndex") or hasattr(policy, "choiceFromSubSet")):
             raise InvalidPolicy(
@@ -66,5 +66,5 @@ class SMPyBanditsPolicy:
         return self._names[int(self._policy.choiceFromSubSet(places))]
 
     def update(self, arm: str, reward: float) -> None:
-        """Take in the reward of an arm."""
+        """Update with the reward of an arm."""
         self._policy.getReward(self._positions[arm], reward)

@@ -1,1 +1,1 @@
-"""Classical algorithms, one file each: they know arms and rewards, and no structure."""
+"""Classical algorithms, one file each: they use arms and rewards, but no structure."""

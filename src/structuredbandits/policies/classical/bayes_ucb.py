@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.algorithm import is_number
-from structuredbandits.policies.index import IndexAlgorithm
+from structuredbandits.policies.index_policy import IndexAlgorithm
+from structuredbandits.policies.parameter_checks import number
 from structuredbandits.policies.protocol import implements, index
+from structuredbandits.policies.registration import register
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -23,6 +23,13 @@ class BayesUCBAgent(NamedTuple):
     quantiles: np.ndarray  # (rounds + 1,) standard normal quantile at each round
 
 
+@register(
+    summary="A high quantile of each arm's posterior.",
+    use="A deterministic counterpart of Thompson sampling.",
+    needs=("horizon",),
+    colour="indigo",
+    order=80,
+)
 @dataclass(frozen=True, repr=False)
 class BayesUCB(IndexAlgorithm):
     """Quantile 1 - 1/(t (log T)^c) of N(mu_hat_k, sigma_k²/n_k), with t the coming round.
@@ -35,12 +42,8 @@ class BayesUCB(IndexAlgorithm):
     AISTATS 2012.
     """
 
-    c: float = 0.0
+    c: float = number(0.0, at_least=0.0)
     name: ClassVar[str] = "bayes-ucb"
-
-    def __post_init__(self) -> None:
-        if not (is_number(self.c) and self.c >= 0):
-            raise InvalidPolicy(f"BayesUCB needs c >= 0, not {self.c!r}; the authors advise c=0.")
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> BayesUCBAgent:
         from scipy.special import ndtri

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.algorithm import Algorithm, Snapshot, is_number
-from structuredbandits.policies.index import indices, share_of_ties
+from structuredbandits.policies.algorithm import Algorithm, Snapshot
+from structuredbandits.policies.index_policy import indices
+from structuredbandits.policies.parameter_checks import number, positive
 from structuredbandits.policies.protocol import choose, implements, index
+from structuredbandits.policies.registration import register
+from structuredbandits.policies.ties import share_of_ties
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -29,6 +31,12 @@ class EpsilonGreedyAgent(NamedTuple):
     epsilon: np.ndarray  # (rounds,) probability of a random pull at each decision
 
 
+@register(
+    summary="The arm of the largest mean, and any arm with a small probability.",
+    use="A simple baseline; every arm keeps a known probability.",
+    colour="grey",
+    order=100,
+)
 @dataclass(frozen=True, repr=False)
 class EpsilonGreedy(Algorithm):
     """With probability ε_t any candidate, uniformly; otherwise the one of the largest mean.
@@ -42,22 +50,10 @@ class EpsilonGreedy(Algorithm):
     falling rate.
     """
 
-    epsilon: float = 0.1
-    decay: float | None = None
+    epsilon: float = number(0.1, at_least=0.0, at_most=1.0)
+    decay: float | None = positive(None)
     name: ClassVar[str] = "epsilon-greedy"
     classical: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not (is_number(self.epsilon) and 0.0 <= self.epsilon <= 1.0):
-            raise InvalidPolicy(
-                f"EpsilonGreedy needs epsilon between 0 and 1, not {self.epsilon!r}; "
-                "0.1 is a common choice."
-            )
-        if self.decay is not None and not (is_number(self.decay) and self.decay > 0.0):
-            raise InvalidPolicy(
-                f"EpsilonGreedy needs decay > 0, not {self.decay!r}; leave it out for a constant "
-                "epsilon."
-            )
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> EpsilonGreedyAgent:
         decided = np.arange(rounds, dtype=float)
@@ -69,7 +65,7 @@ class EpsilonGreedy(Algorithm):
             snapshot.agent.greedy, snapshot.block, candidates, snapshot.moment, snapshot.addresses
         )
         epsilon = snapshot.agent.epsilon[snapshot.moment.decided]
-        greedy = share_of_ties(values, snapshot.block[5][candidates])
+        greedy = share_of_ties(values, snapshot.evidence.pending[candidates])
         return np.asarray((1.0 - epsilon) * greedy + epsilon / candidates.size)
 
 

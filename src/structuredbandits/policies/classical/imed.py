@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from structuredbandits.policies.index import IndexAlgorithm
+from structuredbandits.policies.index_policy import IndexAlgorithm
 from structuredbandits.policies.protocol import implements, index
+from structuredbandits.policies.registration import register
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -19,6 +20,12 @@ class IMEDAgent(NamedTuple):
     half: float
 
 
+@register(
+    summary="Minimum empirical divergence: the arm with the least evidence against it.",
+    use="A deterministic policy with less exploration than ucb and no parameter.",
+    colour="wine",
+    order=70,
+)
 @dataclass(frozen=True, repr=False)
 class IMED(IndexAlgorithm):
     """Pull the arm of the smallest n_k (mu_hat* - mu_hat_k)² / (2 sigma_k²) + log n_k.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from structuredbandits._compiled import inline
-from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.algorithm import is_number
-from structuredbandits.policies.index import IndexAlgorithm
+from structuredbandits.policies.index_policy import IndexAlgorithm
+from structuredbandits.policies.parameter_checks import number
 from structuredbandits.policies.protocol import implements, index
+from structuredbandits.policies.registration import register
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -29,11 +29,12 @@ class BernoulliAgent(NamedTuple):
     shift: float  # 1 for costs, which come in negated: a reward is then 1 - cost
 
 
-def _require_nonnegative(algorithm: str, c: float) -> None:
-    if not (is_number(c) and c >= 0):
-        raise InvalidPolicy(f"{algorithm} needs c >= 0, not {c!r}; the paper's figures use c=0.")
-
-
+@register(
+    summary="Upper confidence bound from the Kullback-Leibler divergence of Gaussian rewards.",
+    use="In place of ucb, where less exploration is enough.",
+    colour="green",
+    order=20,
+)
 @dataclass(frozen=True, repr=False)
 class KLUCB(IndexAlgorithm):
     """mu_hat_k + sqrt(2 sigma_k² (log t + c log log t) / n_k), the Gaussian KL-UCB.
@@ -44,16 +45,20 @@ class KLUCB(IndexAlgorithm):
     COLT 2011.
     """
 
-    c: float = 0.0
+    c: float = number(0.0, at_least=0.0)
     name: ClassVar[str] = "kl-ucb"
-
-    def __post_init__(self) -> None:
-        _require_nonnegative("KLUCB", self.c)
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> GaussianAgent:
         return GaussianAgent(float(self.c))
 
 
+@register(
+    summary="Upper confidence bound from the Kullback-Leibler divergence of Bernoulli rewards.",
+    use="Clicks, conversions and other rewards in [0, 1], above all if they are rare.",
+    needs=("rewards in [0, 1]",),
+    colour="teal",
+    order=30,
+)
 @dataclass(frozen=True, repr=False)
 class KLUCBBernoulli(IndexAlgorithm):
     """Largest q with n_k kl(mu_hat_k, q) <= log t + c log log t, for rewards in [0, 1].
@@ -66,12 +71,9 @@ class KLUCBBernoulli(IndexAlgorithm):
     COLT 2011.
     """
 
-    c: float = 0.0
+    c: float = number(0.0, at_least=0.0)
     name: ClassVar[str] = "kl-ucb-bernoulli"
     needs_unit_rewards: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        _require_nonnegative("KLUCBBernoulli", self.c)
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> BernoulliAgent:
         return BernoulliAgent(float(self.c), 1.0 if structure.minimize else 0.0)

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from structuredbandits.policies.index import IndexAlgorithm
+from structuredbandits.policies.index_policy import IndexAlgorithm
 from structuredbandits.policies.protocol import implements, index
+from structuredbandits.policies.registration import register
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -19,6 +20,13 @@ class MOSSAgent(NamedTuple):
     width: float
 
 
+@register(
+    summary="Upper confidence bound that is optimal in the worst case over all problems.",
+    use="A known horizon and arms whose means may be close to one another.",
+    needs=("horizon",),
+    colour="olive",
+    order=60,
+)
 @dataclass(frozen=True, repr=False)
 class MOSS(IndexAlgorithm):
     """mu_hat_k + 2 sigma_k sqrt(max(0, log(T / (K n_k))) / n_k), K the number of candidates.

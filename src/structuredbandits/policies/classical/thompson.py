@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structuredbandits.policies.algorithm import Snapshot, require_positive
-from structuredbandits.policies.index import IndexAlgorithm, share_of_ties
+from structuredbandits.policies.algorithm import Snapshot
+from structuredbandits.policies.index_policy import IndexAlgorithm
+from structuredbandits.policies.max_of_normals import largest_of_normals
+from structuredbandits.policies.parameter_checks import positive
 from structuredbandits.policies.protocol import implements, index
+from structuredbandits.policies.registration import register
+from structuredbandits.policies.ties import share_of_ties
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -22,6 +26,12 @@ class ThompsonAgent(NamedTuple):
     width: float  # sqrt(beta)
 
 
+@register(
+    summary="Thompson sampling for Gaussian rewards: draw each arm's mean, pull the largest.",
+    use="A strong default without a structure, also when rewards arrive late or in batches.",
+    colour="vermillion",
+    order=40,
+)
 @dataclass(frozen=True, repr=False)
 class ThompsonSampling(IndexAlgorithm):
     """A draw from N(mu_hat_k, beta sigma_k² / n_k): the posterior of the *mean* under a flat prior.
@@ -34,24 +44,22 @@ class ThompsonSampling(IndexAlgorithm):
     evidence of two samples", Biometrika 25, 1933; Algorithm 2 of Gupta et al.
     """
 
-    beta: float = 1.0
+    beta: float = positive(1.0)
     name: ClassVar[str] = "ts"
     random_index: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        require_positive("ThompsonSampling", beta=self.beta)
+    shares_are_compiled: ClassVar[bool] = True  # by quadrature
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> ThompsonAgent:
         return ThompsonAgent(math.sqrt(self.beta))
 
     def choice_probabilities(self, snapshot: Snapshot, candidates: np.ndarray) -> np.ndarray:
-        from structuredbandits.policies.quadrature import largest_of_normals
-
-        counts, means, scales = snapshot.block[[0, 3, 4]][:, candidates]
-        if (counts == 0).any():
-            unseen = np.where(counts == 0, math.inf, 0.0)
-            return share_of_ties(unseen, snapshot.block[5][candidates])
-        return largest_of_normals(means, math.sqrt(self.beta) * scales)
+        evidence = snapshot.evidence
+        unseen = evidence.counts[candidates] == 0
+        if unseen.any():
+            values = np.where(unseen, math.inf, 0.0)
+            return share_of_ties(values, evidence.pending[candidates])
+        deviations = math.sqrt(self.beta) * evidence.scales[candidates]
+        return largest_of_normals(evidence.means[candidates], deviations)
 
 
 @implements(index, ThompsonAgent)

@@ -9,6 +9,7 @@ import numpy as np
 
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.protocol import choose, implements
+from structuredbandits.policies.registration import register
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -21,6 +22,13 @@ class ThompsonBetaAgent(NamedTuple):
     shift: float  # 1 for costs, which come in negated: a success is then 1 - cost
 
 
+@register(
+    summary="Thompson sampling for rewards in [0, 1], with a Beta posterior.",
+    use="Clicks, conversions and other rewards in [0, 1]; also when they arrive late.",
+    needs=("rewards in [0, 1]",),
+    colour="brown",
+    order=50,
+)
 @dataclass(frozen=True, repr=False)
 class ThompsonBeta(Algorithm):
     """A draw from Beta(S_k + 1, F_k + 1), S_k successes and F_k failures (Appendix F).
@@ -41,10 +49,10 @@ class ThompsonBeta(Algorithm):
         return ThompsonBetaAgent(1.0, 1.0 if structure.minimize else 0.0)
 
     def choice_probabilities(self, snapshot: Snapshot, candidates: np.ndarray) -> np.ndarray:
-        from structuredbandits.policies.quadrature import largest_of_betas
+        from structuredbandits.policies.max_of_betas import largest_of_betas
 
-        counts, sums = snapshot.block[[0, 1]][:, candidates]
-        successes = sums + snapshot.agent.shift * counts
+        counts = snapshot.evidence.counts[candidates]
+        successes = snapshot.evidence.sums[candidates] + snapshot.agent.shift * counts
         return largest_of_betas(successes + 1.0, counts - successes + 1.0)
 
 

@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from structuredbandits.policies.algorithm import require_positive
-from structuredbandits.policies.index import IndexAlgorithm
+from structuredbandits.confidence.radius import multiplier
+from structuredbandits.policies.index_policy import IndexAlgorithm
+from structuredbandits.policies.parameter_checks import positive
 from structuredbandits.policies.protocol import implements, index
+from structuredbandits.policies.registration import register
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -20,6 +22,12 @@ class UCBAgent(NamedTuple):
     root_alpha: float
 
 
+@register(
+    summary="Upper confidence bound: the mean plus a bonus that shrinks with the arm's pulls.",
+    use="The standard baseline, with deterministic choices; alpha sets how much it explores.",
+    colour="blue",
+    order=10,
+)
 @dataclass(frozen=True, repr=False)
 class UCB(IndexAlgorithm):
     """mu_hat_k + sqrt(2 alpha sigma_k² log t / n_k).
@@ -35,11 +43,8 @@ class UCB(IndexAlgorithm):
     UCB(alpha=2.0)
     """
 
-    alpha: float = 3.0
+    alpha: float = positive(3.0)
     name: ClassVar[str] = "ucb"
-
-    def __post_init__(self) -> None:
-        require_positive("UCB", alpha=self.alpha)
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> UCBAgent:
         return UCBAgent(math.sqrt(self.alpha))
@@ -47,4 +52,4 @@ class UCB(IndexAlgorithm):
 
 @implements(index, UCBAgent)
 def _index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
-    return arm.mean + agent.root_alpha * moment.width * arm.scale
+    return arm.mean + multiplier(agent.root_alpha, moment.width) * arm.scale

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from structuredbandits.policies.index import IndexAlgorithm
+from structuredbandits.policies.index_policy import IndexAlgorithm
 from structuredbandits.policies.protocol import implements, index
+from structuredbandits.policies.registration import register
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -19,6 +20,12 @@ class UCBTunedAgent(NamedTuple):
     width: float
 
 
+@register(
+    summary="Upper confidence bound that estimates each arm's variance.",
+    use="Rewards that vary much less than the given sigma.",
+    colour="sky",
+    order=90,
+)
 @dataclass(frozen=True, repr=False)
 class UCBTuned(IndexAlgorithm):
     """mu_hat_k + sqrt(min(sigma_k², V_k) log t / n_k).

@@ -1,1 +1,1 @@
-"""Algorithms that use the structure in their own way, one file each."""
+"""Algorithms that use the structure, one file each."""

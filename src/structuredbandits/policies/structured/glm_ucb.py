@@ -10,10 +10,12 @@ import numpy as np
 
 from structuredbandits._compiled import inline
 from structuredbandits.confidence.evidence import Evidence
-from structuredbandits.confidence.joint import scratch_memory
+from structuredbandits.confidence.joint_set import scratch_memory
 from structuredbandits.confidence.memory import Memory
-from structuredbandits.policies.algorithm import require_positive
-from structuredbandits.policies.structured.linear import (
+from structuredbandits.confidence.radius import multiplier
+from structuredbandits.policies.parameter_checks import positive
+from structuredbandits.policies.registration import register
+from structuredbandits.policies.structured.linear_model import (
     factorise,
     gather,
     linear_view,
@@ -21,7 +23,7 @@ from structuredbandits.policies.structured.linear import (
     solve,
     width_along,
 )
-from structuredbandits.policies.structured.scores import ScoreAlgorithm, scores_of
+from structuredbandits.policies.structured.score_policy import ScoreAlgorithm, scores_of
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -44,6 +46,13 @@ class GLMAgent(NamedTuple):
     slope: float  # smallest slope of the link over Θ
 
 
+@register(
+    summary="Upper confidence bound of a linear or logistic model.",
+    use="Means that are linear in the parameter, or a logistic function of it.",
+    needs=("linear means",),
+    colour="purple",
+    order=190,
+)
 @dataclass(frozen=True, repr=False)
 class GLMUCB(ScoreAlgorithm):
     """argmax_k g(x_k·θ̂) + sqrt(2 alpha log t) sqrt(x_kᵀ V⁻¹ x_k) / (smallest slope of g).
@@ -60,11 +69,8 @@ class GLMUCB(ScoreAlgorithm):
     case", NIPS 2010.
     """
 
-    alpha: float = 3.0
+    alpha: float = positive(3.0)
     name: ClassVar[str] = "glm-ucb"
-
-    def __post_init__(self) -> None:
-        require_positive("GLMUCB", alpha=self.alpha)
 
     def check(self, structure: Structure) -> None:
         linear_view(structure, self.name)
@@ -72,7 +78,7 @@ class GLMUCB(ScoreAlgorithm):
     def agent(self, structure: Structure, rounds: int, horizon: int) -> GLMAgent:
         view = linear_view(structure, self.name)
         means = structure.sign * structure.means - view.offsets
-        # Coordinates in which the features span everything: no direction is left unknown for ever.
+        # Coordinates in which the features span the space, so every direction can be learned.
         _, sizes, directions = np.linalg.svd(view.features, full_matrices=False)
         kept = directions[sizes > 1e-10 * max(float(sizes.max()), 1e-300)]
         features = np.ascontiguousarray(view.features @ kept.T)
@@ -201,7 +207,7 @@ def _score(agent: Any, floats: Any, evidence: Any, allowed: Any, moment: Any) ->
         _fit_logistic(agent, evidence, theta, spare, bends)
     else:
         solve(matrix, theta, dimension)
-    radius = agent.root_alpha * moment.width / agent.slope
+    radius = multiplier(agent.root_alpha, moment.width) / agent.slope
     for place in range(allowed.size):
         feature = agent.features[allowed[place]]
         mean = product(feature, theta, dimension)

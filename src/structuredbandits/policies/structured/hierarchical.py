@@ -1,8 +1,7 @@
-"""Hierarchical Thompson sampling: a posterior that knows how little its map is worth.
+"""Hierarchical Thompson sampling: a posterior that takes the structure's errors into account.
 
-A structure learned from a sample is wrong by sampling error, and a policy that takes it for the
-truth can be wrong for ever. This room draws θ and the means from the model of the map's errors; it
-must not know how they were learned.
+A structure learned from a sample has sampling errors, and a policy that takes it for exact can stay
+wrong forever. This policy draws θ and the means from the model of these errors.
 """
 
 from __future__ import annotations
@@ -17,7 +16,15 @@ from structuredbandits._compiled import inline, kernel
 from structuredbandits.confidence.evidence import Evidence, evidence_of
 from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
+from structuredbandits.policies.max_of_normals import (
+    Normals,
+    add_largest_precisely,
+    new_workspace,
+    precise_normals,
+)
+from structuredbandits.policies.parameter_checks import LARGEST, positive
 from structuredbandits.policies.protocol import decide, implements, learn, restore
+from structuredbandits.policies.registration import register
 from structuredbandits.policies.structured.hierarchical_model import (
     ErrorModel,
     draw_parameter,
@@ -25,12 +32,11 @@ from structuredbandits.policies.structured.hierarchical_model import (
     list_plausible,
     posterior_of_mean,
     require_errors,
-    require_settings,
     tree_rows,
     weigh_all,
     weigh_arm,
 )
-from structuredbandits.policies.structured.hierarchical_shares import add_shares, normal_tables
+from structuredbandits.policies.ties import take_larger
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -43,12 +49,19 @@ class HierarchicalAgent(NamedTuple):
     spread: float  # factor on the standard deviation of a drawn mean
 
 
+@register(
+    summary="Thompson sampling on a learned structure, with its standard errors.",
+    use="Structures learned from data: it corrects them as rewards come in.",
+    needs=("standard errors",),
+    colour="purple",
+    order=120,
+)
 @dataclass(frozen=True, repr=False)
 class Hierarchical(Algorithm):
     """Draw θ from its posterior, then each arm's mean given θ; pull the largest.
 
     The model: θ has the structure's prior; given θ, arm k's true mean is N(mu_k(θ), e_k(θ)²) with
-    e the standard error of the map, and its rewards are N(mean, noise²). With e = 0 this is
+    e the standard error, and its rewards are N(mean, noise²). With e = 0 this is
     posterior sampling over θ; as e grows without bound it becomes Thompson sampling on the
     rewards alone.
 
@@ -65,8 +78,8 @@ class Hierarchical(Algorithm):
     Notes
     -----
     Where the model holds, this is Thompson sampling with the right prior, and the Bayesian regret
-    bounds of Thompson sampling apply. No regret bound is proved for a map that is wrong in other
-    ways than its standard errors say; `Robust` is for that.
+    bounds of Thompson sampling apply. No regret bound is proved for a structure that is wrong in
+    other ways than its standard errors say; `Robust` is for that.
 
     References
     ----------
@@ -83,13 +96,12 @@ class Hierarchical(Algorithm):
     {'1': 0.6916, '2': 0.3084}
     """
 
-    noise: float | None = None
+    noise: float | None = positive(None, at_most=LARGEST)
     use_prior: bool = True
-    spread: float = 1.0
+    spread: float = positive(1.0)
     name: ClassVar[str] = "hierarchical"
-
-    def __post_init__(self) -> None:
-        require_settings("Hierarchical", noise=self.noise, spread=self.spread)
+    shares_are_compiled: ClassVar[bool] = True
+    depends_on_rewards_alone: ClassVar[bool] = True
 
     def check(self, structure: Structure) -> None:
         require_errors(self.name, structure)
@@ -106,9 +118,9 @@ class Hierarchical(Algorithm):
         )
 
     def probabilities(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
-        result = np.zeros(snapshot.block.shape[1])
+        result = np.zeros(snapshot.n_arms)
         result[allowed] = winning_shares(
-            snapshot.agent, snapshot.memory.floats, snapshot.block, allowed, *normal_tables()
+            snapshot.agent, snapshot.memory.floats, snapshot.block, allowed, precise_normals()
         )
         return result
 
@@ -143,15 +155,10 @@ def draw_arm(
     parameter = draw_parameter(agent.model, tree, generator)
     best, chosen, ties = -math.inf, -1, 0
     for place in range(n_candidates):
-        arm = candidates[place]
+        arm = np.int64(candidates[place])
         mean, variance = posterior_of_mean(agent.model, evidence, parameter, arm)
         value = mean + agent.spread * math.sqrt(variance) * generator.standard_normal()
-        if value > best:
-            best, chosen, ties = value, arm, 1
-        elif value == best:
-            ties += 1
-            if generator.random() * ties < 1.0:
-                chosen = arm
+        best, chosen, ties = take_larger(best, chosen, ties, value, arm, generator)
     return chosen
 
 
@@ -161,20 +168,25 @@ def winning_shares(
     tree: np.ndarray,
     block: np.ndarray,
     candidates: np.ndarray,
-    density: np.ndarray,
-    distribution: np.ndarray,
+    normals: Normals,
 ) -> np.ndarray:
-    """Probability that each candidate's drawn mean is the largest: (candidates,)."""
+    """Probability that each candidate's drawn mean is the largest: (candidates,).
+
+    ``normals`` is `precise_normals()`.
+    """
     evidence, n_parameters = evidence_of(block), agent.model.log_prior.size
     weights, parameters = np.empty(n_parameters), np.empty(n_parameters, dtype=np.int64)
     count = list_plausible(agent.model, tree[1], weights, parameters)
     means, deviations = np.empty(candidates.size), np.empty(candidates.size)
     shares = np.zeros(candidates.size)
+    scratch, work = new_workspace(normals, candidates.size)
     for number in range(count):
         for place in range(candidates.size):
             mean, variance = posterior_of_mean(
                 agent.model, evidence, parameters[number], candidates[place]
             )
             means[place], deviations[place] = mean, agent.spread * math.sqrt(variance)
-        add_shares(density, distribution, means, deviations, weights[number], shares)
+        add_largest_precisely(
+            normals, means, deviations, means.size, weights[number], scratch, work, shares
+        )
     return shares

@@ -1,7 +1,7 @@
-"""The model of a map that is known with an error: what it says of θ and of each arm's mean.
+"""The hierarchical model: a structure whose means are known up to their standard errors.
 
-θ has a prior; given θ, arm k's true mean is N(mu_k(θ), e_k(θ)²), and its rewards are
-N(mean, noise²). This room keeps the posterior; it must not know how an arm is chosen.
+θ has a prior; given θ, arm k's true mean is N(mu_k(θ), e_k(θ)²) with e the standard error, and its
+rewards are N(mean, noise²). This module computes the posterior of θ and of each arm's true mean.
 """
 
 from __future__ import annotations
@@ -12,46 +12,37 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from structuredbandits._compiled import inline
-from structuredbandits.confidence.evidence import Evidence
-from structuredbandits.confidence.tables import gains
+from structuredbandits._compiled import inline, kernel
+from structuredbandits.confidence.evidence import Evidence, evidence_of, new_block, record
+from structuredbandits.confidence.sorted_tables import gains
 from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.structured.belief import NEGLIGIBLE, exponentiate, prior_of
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
 
-# A θ of a smaller share of the largest weight (e^-21 is about 1e-9) changes no choice.
-NEGLIGIBLE = -21.0
-# Variances that differ by less come from one number and a rounding.
+# θ whose weight is below e^-21 (about 1e-9) of the largest are left out of sums over θ.
+_NEGLIGIBLE = -21.0
+# Variances that differ by less than this share are one number with rounding errors.
 _SAME = 1e-6
 
 
 class ErrorModel(NamedTuple):
-    """The map with its errors, each arm's values side by side; costs are negated."""
+    """Means and their standard errors, each arm's values side by side; costs are negated."""
 
-    means: np.ndarray  # (arms, parameters) the map
-    errors: np.ndarray  # (arms, parameters) squared standard errors of the map
+    means: np.ndarray  # (arms, parameters)
+    errors: np.ndarray  # (arms, parameters) squared standard errors
     log_prior: np.ndarray  # (parameters,)
     noise: np.ndarray  # (arms,) variance of one reward
 
 
 def require_errors(name: str, structure: Structure) -> None:
-    """Refuse a structure that does not say how well its means are known."""
+    """Refuse a structure without standard errors."""
     if structure.standard_errors is None:
         raise InvalidPolicy(
             f"{name} needs the standard errors of the means, which this structure does not have; "
             "give standard_errors=, learn the structure from data, or use posterior."
         )
-
-
-def require_settings(name: str, **values: float | None) -> None:
-    """Refuse settings that are given but not positive finite numbers."""
-    for key, value in values.items():
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if value is not None and not (number and math.isfinite(value) and value > 0):
-            raise InvalidPolicy(
-                f"{name} needs a positive finite {key}, not {value!r}; leave it out."
-            )
 
 
 @lru_cache(maxsize=8)
@@ -70,27 +61,50 @@ def error_model(
     >>> error_model(known, None, True).errors.round(2)
     array([[0.01, 0.09], [0.04, 0.16]])
     """
-    assert structure.standard_errors is not None
-    bounds = gains(structure)
-    prior = structure.prior if use_prior else None
-    share = structure.parameters.weights if prior is None else prior
-    with np.errstate(divide="ignore"):  # a θ of weight 0 is never believed
-        log_prior = np.log(np.array(share, dtype=float) / np.sum(share))
+    return _tables(structure, reward_variance(structure, noise), use_prior, doubt)
+
+
+def _tables(
+    structure: Structure, variance: np.ndarray, use_prior: bool = True, doubt: float = 1.0
+) -> ErrorModel:
+    bounds, errors = gains(structure), structure.standard_errors
+    prior = prior_of(structure, use_prior)
+    if errors is None:
+        errors = np.zeros(structure.means.shape)
+    with np.errstate(divide="ignore"):  # a θ of prior 0 keeps the weight 0
+        # Stored decisions depend on the last bit, so the prior is divided by its sum once more.
+        log_prior = np.log(prior / np.sum(prior))
     return ErrorModel(
         np.ascontiguousarray(0.5 * (bounds[0] + bounds[-1]).T),
-        np.ascontiguousarray((doubt * structure.standard_errors.T) ** 2),
+        np.ascontiguousarray((doubt * errors.T) ** 2),
         log_prior,
-        reward_variance(structure, noise),
+        variance,
     )
+
+
+def model_with_bounds(structure: Structure, noise: float | None) -> ErrorModel:
+    """The tables of any structure: without standard errors means are exact, or uniform in bounds.
+
+    Examples
+    --------
+    >>> from structuredbandits.structure import Structure
+    >>> vague = Structure.from_bounds([[0.0, 1.0]], [[0.0, 2.0]], sigma=1.0)
+    >>> model_with_bounds(vague, None).errors.round(4)
+    array([[0.    ], [0.0833]])
+    """
+    model = error_model(structure, noise, use_prior=True)
+    width = (structure.upper - structure.lower).T
+    return model._replace(errors=model.errors + width * width / 12.0)
 
 
 def reward_variance(structure: Structure, noise: float | None = None) -> np.ndarray:
     """Variance of one reward of each arm: (arms,).
 
-    It is the given noise squared. Otherwise it is what counts and standard errors imply, if they
-    are those of plain means: then count · error² is the same number, the variance of a reward, in
-    all cells of an arm. Errors of shrunken or filled means are not noise / √count and imply
-    nothing; then, and without counts, it is sigma², which learned structures take from the rewards.
+    It is the given noise squared, else that of the structure. Without both, it is what counts and
+    standard errors imply, if they are those of plain means: then count · error² is the same number,
+    the variance of a reward, in all cells of an arm. Standard errors of shrunken or filled means
+    are not noise / √count and imply nothing; then, and without counts, it is sigma², which learned
+    structures estimate from the rewards.
 
     Examples
     --------
@@ -106,9 +120,17 @@ def reward_variance(structure: Structure, noise: float | None = None) -> np.ndar
     """
     if noise is not None:
         return np.full(structure.n_arms, float(noise) ** 2)
+    if structure.noise is not None:
+        return np.array(structure.noise**2)
+    implied = implied_variance(structure)
+    return np.array(structure.sigma**2) if implied is None else implied
+
+
+def implied_variance(structure: Structure) -> np.ndarray | None:
+    """Variance of one reward of each arm that counts and errors imply; None if they do not."""
     counts, errors = structure.counts, structure.standard_errors
     if counts is None or errors is None or not ((counts > 0) & (errors > 0)).any():
-        return np.array(structure.sigma**2)
+        return None
     weights = np.where((counts > 0) & (errors > 0), counts, 0.0)
     implied = errors**2 * counts
     pooled = (implied * weights).sum() / weights.sum()
@@ -117,7 +139,7 @@ def reward_variance(structure: Structure, noise: float | None = None) -> np.ndar
     seen = weights.sum(axis=0)
     own = (implied * weights).sum(axis=0) / np.where(seen > 0, seen, 1.0)
     if not np.allclose(np.where(weights > 0, implied, own), own, rtol=_SAME, atol=0.0):
-        return np.array(structure.sigma**2)
+        return None
     return np.where(seen > 0, own, structure.sigma**2)
 
 
@@ -141,7 +163,7 @@ def posterior_of_mean(
 
 @inline
 def _fill_leaf(model: ErrorModel, leaf: np.ndarray, evidence: Evidence, arm: int) -> None:
-    """Log likelihood of one arm's rewards at every θ, with the map's error integrated out."""
+    """Log likelihood of one arm's rewards at every θ, with the arm's true mean integrated out."""
     if evidence.counts[arm] == 0.0:
         leaf[:] = 0.0
         return
@@ -155,10 +177,10 @@ def _fill_leaf(model: ErrorModel, leaf: np.ndarray, evidence: Evidence, arm: int
 
 @inline
 def weigh_arm(model: ErrorModel, tree: np.ndarray, evidence: Evidence, arm: int) -> None:
-    """Take a reward of one arm into the log likelihood of every θ.
+    """Bring the log likelihood of every θ up to date after a reward of one arm.
 
-    A tree of sums costs a logarithm of the arms a reward, and its root depends only on the leaves,
-    so that a run that was stored and rebuilt goes on with exactly the same numbers.
+    A tree of sums takes log(arms) additions per reward. Its root depends only on the leaves, so a
+    run that was stored and restored continues with exactly the same numbers.
     """
     node = tree.shape[0] // 2 + arm
     _fill_leaf(model, tree[node], evidence, arm)
@@ -172,7 +194,7 @@ def weigh_arm(model: ErrorModel, tree: np.ndarray, evidence: Evidence, arm: int)
 
 @inline
 def weigh_all(model: ErrorModel, tree: np.ndarray, evidence: Evidence) -> None:
-    """The whole tree from the evidence."""
+    """Recompute the whole tree from the evidence."""
     leaves = tree.shape[0] // 2
     for arm in range(leaves):
         if arm < evidence.counts.size:
@@ -184,39 +206,130 @@ def weigh_all(model: ErrorModel, tree: np.ndarray, evidence: Evidence) -> None:
 
 
 @inline
+def _log_weights(model: ErrorModel, log_likelihood: np.ndarray, weights: np.ndarray) -> None:
+    for parameter in range(model.log_prior.size):
+        weights[parameter] = model.log_prior[parameter] + log_likelihood[parameter]
+
+
+@inline
 def draw_parameter(model: ErrorModel, tree: np.ndarray, generator: Any) -> int:
-    """A θ drawn from its posterior; row 0 of the tree is used up."""
-    log_prior, log_likelihood, running = model.log_prior, tree[1], tree[0]
-    largest = -math.inf
-    for parameter in range(log_prior.size):
-        largest = max(largest, log_prior[parameter] + log_likelihood[parameter])
-    total = 0.0
-    for parameter in range(log_prior.size):
-        total += math.exp(log_prior[parameter] + log_likelihood[parameter] - largest)
-        running[parameter] = total
-    mark = generator.random() * total
-    drawn = 0
-    while drawn < log_prior.size - 1 and running[drawn] <= mark:
-        drawn += 1
-    return drawn
+    """A θ drawn from its posterior; row 0 of the tree is overwritten."""
+    weights, n_parameters = tree[0], model.log_prior.size
+    _log_weights(model, tree[1], weights)
+    mark = generator.random() * exponentiate(weights, n_parameters, -math.inf)
+    passed = 0.0
+    for parameter in range(n_parameters - 1):
+        passed += weights[parameter]
+        if passed > mark:
+            return parameter
+    return n_parameters - 1
 
 
 @inline
 def list_plausible(
     model: ErrorModel, log_likelihood: np.ndarray, weights: np.ndarray, parameters: np.ndarray
 ) -> int:
-    """The θ worth summing over: how many; their weights (sum 1) and numbers are written."""
-    largest = -math.inf
-    for parameter in range(model.log_prior.size):
-        largest = max(largest, model.log_prior[parameter] + log_likelihood[parameter])
-    count, total = 0, 0.0
-    for parameter in range(model.log_prior.size):
-        depth = model.log_prior[parameter] + log_likelihood[parameter] - largest
-        if depth > NEGLIGIBLE:
-            weights[count] = math.exp(depth)
+    """The number of θ whose weight is not negligible.
+
+    Their weights, which sum to 1, and their positions are written to the first places of
+    ``weights`` and ``parameters``: (parameters,).
+    """
+    n_parameters = model.log_prior.size
+    _log_weights(model, log_likelihood, weights)
+    total = exponentiate(weights, n_parameters, _NEGLIGIBLE)
+    count = 0
+    for parameter in range(n_parameters):
+        if weights[parameter] > 0.0:
+            weights[count] = weights[parameter] / total
             parameters[count] = parameter
-            total += weights[count]
             count += 1
-    for place in range(count):
-        weights[place] /= total
     return count
+
+
+def expected_rewards(
+    structure: Structure, subjects: np.ndarray, chosen: np.ndarray, rewards: np.ndarray
+) -> np.ndarray:
+    """Mean rewards that the model expects before each row of a log: (rows, arms).
+
+    Each subject's rows follow one another; a row's own reward is used only for later rows. The
+    variance of a reward is sigma², and standard errors are 0 where the structure has none.
+
+    Parameters
+    ----------
+    subjects, chosen, rewards : (rows,) arrays
+        Subject number, position of the arm, and reward.
+
+    Examples
+    --------
+    >>> from structuredbandits.structure import Structure
+    >>> known = Structure.from_table([[1.0, 0.0], [0.0, 1.0]], sigma=0.1)
+    >>> log = np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([1.0, 0.0, 0.0])
+    >>> expected_rewards(known, *log).round(6)
+    array([[0.5, 0.5], [1. , 0. ], [0.5, 0.5]])
+    """
+    model = _tables(structure, np.array(structure.sigma**2))
+    gained = structure.sign * np.asarray(rewards, dtype=float)
+    block = new_block(structure.sigma)
+    tree = np.zeros((tree_rows(structure.n_arms), structure.n_parameters))
+    expected = _expect_rows(model, tree, block, np.asarray(subjects), np.asarray(chosen), gained)
+    return np.asarray(structure.sign * expected)
+
+
+@kernel
+def _expect_rows(
+    model: ErrorModel,
+    tree: np.ndarray,
+    block: np.ndarray,
+    subjects: np.ndarray,
+    chosen: np.ndarray,
+    rewards: np.ndarray,
+) -> np.ndarray:
+    evidence, (n_arms, n_parameters) = evidence_of(block), model.means.shape
+    expected = np.zeros((subjects.size, n_arms))
+    for row in range(subjects.size):
+        if row > 0 and subjects[row] != subjects[row - 1]:
+            for arm in range(n_arms):
+                evidence.counts[arm], evidence.sums[arm] = 0.0, 0.0
+            tree[:] = 0.0
+        weights = tree[0]
+        _log_weights(model, tree[1], weights)
+        total = exponentiate(weights, n_parameters, NEGLIGIBLE)
+        for parameter in range(n_parameters):
+            if weights[parameter] > 0.0:
+                share = weights[parameter] / total
+                for arm in range(n_arms):
+                    mean, _ = posterior_of_mean(model, evidence, parameter, arm)
+                    expected[row, arm] += share * mean
+        record(evidence, chosen[row], rewards[row])
+        weigh_arm(model, tree, evidence, chosen[row])
+    return expected
+
+
+@lru_cache(maxsize=8)
+def widened(structure: Structure, errors: float) -> Structure:
+    """The structure whose bounds reach ``errors`` standard errors further, as in Appendix A.
+
+    Examples
+    --------
+    >>> from structuredbandits.structure import Structure
+    >>> known = Structure.from_table([[1.0, 2.0]], sigma=1.0, standard_errors=[[0.1, 0.2]])
+    >>> widened(known, 2.0).lower, widened(known, 2.0).upper
+    (array([[0.8, 1.6]]), array([[1.2, 2.4]]))
+    """
+    from structuredbandits.structure import Structure
+
+    assert structure.standard_errors is not None
+    reach = errors * structure.standard_errors
+    lower, upper = structure.lower - reach, structure.upper + reach
+    if structure.rewards.limited:
+        limits = np.array(structure.rewards.low), np.array(structure.rewards.high)
+        lower, upper = np.clip(lower, *limits), np.clip(upper, *limits)
+    return Structure.from_bounds(
+        lower,
+        upper,
+        structure.parameters,
+        structure.arms,
+        sigma=structure.sigma,
+        minimize=structure.minimize,
+        rewards=structure.rewards,
+    )

@@ -9,16 +9,17 @@ import numpy as np
 
 from structuredbandits._compiled import inline, kernel
 from structuredbandits.confidence.evidence import Evidence, evidence_of
-from structuredbandits.confidence.joint import scratch_memory
+from structuredbandits.confidence.joint_set import scratch_memory
 from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.protocol import decide, implements
+from structuredbandits.policies.registration import register
 from structuredbandits.policies.structured.belief import Belief, belief_of, best_at, weigh
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
 
-# Rows of a run's floats, before one row an arm.
+# Rows of a run's floats, before one row per arm.
 _WEIGHTS, _CHANCES, _MEANS, _REGRETS, _GAINS, _SHARES, _BY_BEST = 0, 1, 2, 3, 4, 5, 6
 
 
@@ -29,6 +30,12 @@ class IDSAgent(NamedTuple):
     no_gain: float  # an information gain that is only rounding
 
 
+@register(
+    summary="Information-directed sampling: the least regret per bit about the best arm.",
+    use="A structure that is right, with arms that pay little and are informative.",
+    colour="black",
+    order=160,
+)
 @dataclass(frozen=True, repr=False)
 class IDS(Algorithm):
     """Minimise (expected regret)² / (information about the best arm) over mixtures of two arms.
@@ -68,7 +75,7 @@ class IDS(Algorithm):
         return scratch_memory(structure.n_arms, _BY_BEST + structure.n_arms, columns)
 
     def probabilities(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
-        result = np.zeros(snapshot.block.shape[1])
+        result = np.zeros(snapshot.n_arms)
         result[allowed] = mixture(snapshot.agent, snapshot.memory, snapshot.block, allowed)
         return result
 

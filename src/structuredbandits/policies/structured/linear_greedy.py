@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structuredbandits.confidence.joint import scratch_memory
+from structuredbandits.confidence.joint_set import scratch_memory
 from structuredbandits.confidence.memory import Memory
 from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.structured.linear import (
+from structuredbandits.policies.registration import register
+from structuredbandits.policies.structured.linear_model import (
     factorise,
     gather,
     linear_view,
     product,
     solve,
 )
-from structuredbandits.policies.structured.scores import ScoreAlgorithm, scores_of
+from structuredbandits.policies.structured.score_policy import ScoreAlgorithm, scores_of
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -32,6 +33,13 @@ class LinearGreedyAgent(NamedTuple):
     pull: np.ndarray  # (dimension,) prior precision times prior mean
 
 
+@register(
+    summary="The best arm at the estimated parameter of a linear model.",
+    use="Means that are linear in the parameter, where every arm is informative about it.",
+    needs=("linear means",),
+    colour="grey",
+    order=170,
+)
 @dataclass(frozen=True, repr=False)
 class LinearGreedy(ScoreAlgorithm):
     """argmax_k mu_k(θ̂), with θ̂ the posterior mean of θ under Gaussian rewards and prior.

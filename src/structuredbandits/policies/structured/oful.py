@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structuredbandits.confidence.joint import scratch_memory
+from structuredbandits.confidence.joint_set import scratch_memory
 from structuredbandits.confidence.memory import Memory
 from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.algorithm import require_positive
-from structuredbandits.policies.structured.linear import (
+from structuredbandits.policies.parameter_checks import number, positive
+from structuredbandits.policies.registration import register
+from structuredbandits.policies.structured.linear_model import (
     factorise,
     gather,
     linear_view,
@@ -20,7 +21,7 @@ from structuredbandits.policies.structured.linear import (
     solve,
     width_along,
 )
-from structuredbandits.policies.structured.scores import ScoreAlgorithm, scores_of
+from structuredbandits.policies.structured.score_policy import ScoreAlgorithm, scores_of
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -36,6 +37,13 @@ class OFULAgent(NamedTuple):
     bias: float  # sqrt(precision) * (largest norm of θ)
 
 
+@register(
+    summary="Upper confidence bound of a linear model with a confidence ellipsoid.",
+    use="Means that are linear in the parameter, with a guarantee for any horizon.",
+    needs=("linear means",),
+    colour="olive",
+    order=180,
+)
 @dataclass(frozen=True, repr=False)
 class OFUL(ScoreAlgorithm):
     """argmax_k x_k·θ̂ + radius · sqrt(x_kᵀ V⁻¹ x_k), with ridge regression for θ̂.
@@ -57,14 +65,9 @@ class OFUL(ScoreAlgorithm):
     NIPS 2011.
     """
 
-    delta: float = 0.01
-    ridge: float = 1.0
+    delta: float = number(0.01, above=0.0, below=1.0)
+    ridge: float = positive(1.0)
     name: ClassVar[str] = "oful"
-
-    def __post_init__(self) -> None:
-        require_positive("OFUL", delta=self.delta, ridge=self.ridge)
-        if not self.delta < 1.0:
-            raise InvalidPolicy(f"OFUL needs a delta below 1, not {self.delta!r}; 0.01 is usual.")
 
     def check(self, structure: Structure) -> None:
         self.agent(structure, 1, 0)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structuredbandits.confidence.joint import (
+from structuredbandits._compiled.lazy_rows import LazyRows, LazyTable, fill_row
+from structuredbandits.confidence.joint_set import (
     JointTables,
     best_fit,
     fill_misfits,
@@ -18,8 +19,9 @@ from structuredbandits.confidence.joint import (
 )
 from structuredbandits.confidence.memory import Memory
 from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.structured.hand_back import Rows, RowsOnDemand, call_python
-from structuredbandits.policies.structured.scores import ScoreAlgorithm, scores_of
+from structuredbandits.policies.parameter_checks import number
+from structuredbandits.policies.registration import register
+from structuredbandits.policies.structured.score_policy import ScoreAlgorithm, scores_of
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -29,11 +31,17 @@ class OSSBAgent(NamedTuple):
     """Parameters of OSSB in compiled code."""
 
     joint: JointTables
-    rates: Rows  # (parameters, arms) the pulls for each log t that the lower bound asks for
+    rates: LazyRows  # (parameters, arms) the pulls for each log t that the lower bound asks for
     slack: float  # 1 + gamma
     epsilon: float
 
 
+@register(
+    summary="Explore each arm as often as the lower bound on regret requires.",
+    use="Long horizons on a structure that is right.",
+    colour="sky",
+    order=220,
+)
 @dataclass(frozen=True, repr=False)
 class OSSB(ScoreAlgorithm):
     """Explore as the lower bound's program asks at the least-squares θ̂: c_k log t pulls of arm k.
@@ -55,17 +63,9 @@ class OSSB(ScoreAlgorithm):
     NIPS 2017.
     """
 
-    gamma: float = 0.0
-    epsilon: float = 0.01
+    gamma: float = number(0.0, at_least=0.0)
+    epsilon: float = number(0.01, at_least=0.0)
     name: ClassVar[str] = "ossb"
-
-    def __post_init__(self) -> None:
-        for name, value in (("gamma", self.gamma), ("epsilon", self.epsilon)):
-            if not (isinstance(value, (int, float)) and math.isfinite(value) and value >= 0.0):
-                raise InvalidPolicy(
-                    f"OSSB needs a finite {name} of at least 0, not {value!r}; give for example "
-                    f"{name}=0.01."
-                )
 
     def check(self, structure: Structure) -> None:
         if not structure.exact:
@@ -89,14 +89,14 @@ class OSSB(ScoreAlgorithm):
 
 
 @lru_cache(maxsize=8)
-def exploration_rates(structure: Structure) -> RowsOnDemand:
+def exploration_rates(structure: Structure) -> LazyTable:
     """The lower bound's pulls for each log t at every θ; solved when a θ is first estimated."""
     from structuredbandits.theory.lower_bound import lower_bound
 
     def rates_at(parameter: int) -> np.ndarray:
         return lower_bound(structure, structure.parameters[parameter]).rates
 
-    return RowsOnDemand(structure.n_parameters, structure.n_arms, rates_at)
+    return LazyTable(structure.n_parameters, structure.n_arms, rates_at)
 
 
 @scores_of(OSSBAgent)
@@ -105,7 +105,7 @@ def _score(agent: Any, floats: Any, evidence: Any, allowed: Any, moment: Any) ->
     fill_misfits(agent.joint, evidence, misfits)
     estimate = best_fit(misfits, agent.joint.lower.shape[1])
     if not agent.rates.filled[estimate]:
-        call_python(agent.rates.address, estimate)
+        fill_row(agent.rates.address, estimate)
         if not agent.rates.filled[estimate]:
             raise ArithmeticError("the program of the lower bound could not be solved")
     rates = agent.rates.values[estimate]

@@ -9,11 +9,13 @@ import numpy as np
 
 from structuredbandits._compiled import kernel
 from structuredbandits.confidence.evidence import evidence_of
-from structuredbandits.confidence.joint import scratch_memory
+from structuredbandits.confidence.joint_set import scratch_memory
 from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.protocol import decide, implements
+from structuredbandits.policies.registration import register
 from structuredbandits.policies.structured.belief import Belief, belief_of, best_at, weigh
+from structuredbandits.policies.ties import choose_tied
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -25,6 +27,12 @@ class PosteriorAgent(NamedTuple):
     belief: Belief
 
 
+@register(
+    summary="Draw the parameter from its posterior, pull the arm that is best at it.",
+    use="A structure that is right and a prior over its parameters.",
+    colour="indigo",
+    order=150,
+)
 @dataclass(frozen=True, repr=False)
 class PosteriorSampling(Algorithm):
     """Draw θ from its posterior, pull the arm that is best at it.
@@ -62,7 +70,7 @@ class PosteriorSampling(Algorithm):
         return scratch_memory(structure.n_arms, 1, structure.n_parameters)
 
     def probabilities(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
-        result = np.zeros(snapshot.block.shape[1])
+        result = np.zeros(snapshot.n_arms)
         result[allowed] = best_shares(snapshot.agent, snapshot.memory, snapshot.block, allowed)
         return result
 
@@ -81,15 +89,7 @@ def _decide(
             if left < 0.0:
                 break
     best, ties = best_at(means, drawn, allowed)
-    wanted = int(generator.random() * ties) if ties > 1 else 0
-    chosen = allowed[0]
-    for place in range(allowed.size):
-        if means[drawn, allowed[place]] == best:
-            chosen = allowed[place]
-            if wanted == 0:
-                break
-            wanted -= 1
-    return chosen
+    return choose_tied(means[drawn], allowed, best, ties, generator)
 
 
 @kernel

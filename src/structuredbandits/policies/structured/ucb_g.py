@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from structuredbandits.confidence.joint import scratch_memory
+from structuredbandits.confidence.joint_set import scratch_memory
 from structuredbandits.confidence.memory import Memory
 from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.algorithm import require_positive
-from structuredbandits.policies.structured.inverse import (
+from structuredbandits.policies.parameter_checks import positive
+from structuredbandits.policies.registration import register
+from structuredbandits.policies.structured.invertible_arms import (
     Curves,
     curves_of,
     mean_at_theta,
     theta_from_mean,
 )
-from structuredbandits.policies.structured.scores import ScoreAlgorithm, scores_of
+from structuredbandits.policies.structured.score_policy import ScoreAlgorithm, scores_of
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -37,13 +38,20 @@ class RegionalAgent(NamedTuple):
     power: float  # gamma2 / gamma1
 
 
+@register(
+    summary="Upper confidence bound for groups of arms, each with a parameter of its own.",
+    use="Regions or groups whose arms share a scalar parameter.",
+    needs=("monotone means",),
+    colour="wine",
+    order=210,
+)
 @dataclass(frozen=True, repr=False)
 class UCBG(ScoreAlgorithm):
     """argmax_k mu_k(θ̂_m) + D2 (sqrt(2 alpha sigma² log t / N_m) / D1)^(gamma2/gamma1), m = group.
 
     Within group m, θ̂_m is the mean of what its arms say about θ, weighted by their pulls, and N_m
     is their number. D1 |θ − θ'|^gamma1 ≤ |mu_k(θ) − mu_k(θ')| ≤ D2 |θ − θ'|^gamma2 must hold for
-    the arms of a group. Needs a scalar θ and means that rise or fall with it all along.
+    the arms of a group. Needs a scalar θ and means that are strictly monotone in it.
 
     Parameters
     ----------
@@ -64,23 +72,28 @@ class UCBG(ScoreAlgorithm):
     Transactions on Signal Processing 66(21), 2018.
     """
 
-    alpha: float = 3.0
+    alpha: float = positive(3.0)
     groups: tuple[tuple[str, ...], ...] | None = None
-    d1: float | None = None
-    d2: float | None = None
-    gamma1: float = 1.0
-    gamma2: float = 1.0
+    d1: float | None = positive(None)
+    d2: float | None = positive(None)
+    gamma1: float = positive(1.0)
+    gamma2: float = positive(1.0)
     name: ClassVar[str] = "ucb-g"
 
     def __post_init__(self) -> None:
-        given = {key: getattr(self, key) for key in ("d1", "d2") if getattr(self, key) is not None}
-        require_positive("UCBG", alpha=self.alpha, gamma1=self.gamma1, gamma2=self.gamma2, **given)
-        if (self.gamma1, self.gamma2) != (1.0, 1.0) and len(given) < 2:
+        super().__post_init__()
+        if (self.gamma1, self.gamma2) != (1.0, 1.0) and None in (self.d1, self.d2):
             raise InvalidPolicy(
-                "UCBG can find d1 and d2 by itself only for gamma1 = gamma2 = 1; give both."
+                "UCBG can derive d1 and d2 only for gamma1 = gamma2 = 1; give both."
             )
         if self.groups is not None:
-            plain = tuple(tuple(map(str, group)) for group in self.groups)
+            try:
+                plain = tuple(tuple(map(str, group)) for group in self.groups)
+            except TypeError:
+                raise InvalidPolicy(
+                    f"the groups are {self.groups!r}; give the names of each group's arms, for "
+                    "example (('a', 'b'), ('c',))."
+                ) from None
             object.__setattr__(self, "groups", plain)
 
     def check(self, structure: Structure) -> None:

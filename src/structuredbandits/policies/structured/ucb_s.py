@@ -9,21 +9,32 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from structuredbandits._compiled import inline, kernel
-from structuredbandits.confidence.box import follow, rebuild
+from structuredbandits.confidence.confidence_set import ConfidenceParameters
+from structuredbandits.confidence.event_driven_set import follow, rebuild
 from structuredbandits.confidence.memory import (
     EMPTY_ROUNDS,
     PLAUSIBLE,
     REGISTERS_ROW,
-    Box,
+    ConfidenceState,
     Memory,
-    box_of,
+    confidence_state,
     new_memory,
 )
-from structuredbandits.confidence.tables import BoxTables, box_tables, ranks
-from structuredbandits.policies.algorithm import Algorithm, Snapshot, require_positive
+from structuredbandits.confidence.radius import multiplier
+from structuredbandits.confidence.sorted_tables import (
+    SortedTables,
+    order_of_means,
+    ranks,
+    sorted_tables,
+)
+from structuredbandits.policies.algorithm import Algorithm, Snapshot
+from structuredbandits.policies.candidates import candidate_arms
 from structuredbandits.policies.classical.ucb import UCBAgent
-from structuredbandits.policies.index import indices, share_of_ties
+from structuredbandits.policies.index_policy import indices
+from structuredbandits.policies.parameter_checks import positive
 from structuredbandits.policies.protocol import choose, decide, implements, learn, restore
+from structuredbandits.policies.registration import register
+from structuredbandits.policies.ties import share_of_ties, take_larger
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -33,11 +44,18 @@ class UCBSAgent(NamedTuple):
     """Parameters of UCB-S in compiled code."""
 
     inner: UCBAgent  # chooses while no θ is plausible
-    tables: BoxTables
-    ranks: np.ndarray  # (parameters, arms) position of each θ in each arm's upper order
+    tables: SortedTables
+    order: np.ndarray  # (arms, parameters) the θ in ascending order of each arm's upper mean
+    ranks: np.ndarray  # (parameters, arms) position of each θ in that order
     root_alpha: float
 
 
+@register(
+    summary="The arm with the largest mean at any parameter that is still plausible.",
+    use="The baseline among structured policies; Algorithm-C usually has less regret.",
+    colour="orange",
+    order=110,
+)
 @dataclass(frozen=True, repr=False)
 class UCBS(Algorithm):
     """argmax_k of the largest mean of arm k over the plausible θ; no forced first pulls.
@@ -49,26 +67,31 @@ class UCBS(Algorithm):
     T. Lattimore, R. Munos, "Bounded regret for finite-armed structured bandits", NIPS 2014.
     """
 
-    alpha: float = 3.0
+    alpha: float = positive(3.0)
     name: ClassVar[str] = "ucb-s"
-
-    def __post_init__(self) -> None:
-        require_positive("UCBS", alpha=self.alpha)
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> UCBSAgent:
         root = math.sqrt(self.alpha)
-        return UCBSAgent(UCBAgent(root), box_tables(structure), ranks(structure), root)
+        tables, order = sorted_tables(structure), order_of_means(structure)
+        return UCBSAgent(UCBAgent(root), tables, order, ranks(structure), root)
 
     def memory(self, structure: Structure) -> Memory:
         return new_memory(structure.n_arms, structure.n_parameters)
 
+    def confidence_parameters(self, structure: Structure) -> ConfidenceParameters:
+        return ConfidenceParameters(float(self.alpha), "box", structure)
+
+    def candidates(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
+        """The competitive arms; it may pull another one whose mean is uncertain."""
+        return candidate_arms(snapshot, allowed)
+
     def probabilities(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
-        result = np.zeros(snapshot.block.shape[1])
+        result = np.zeros(snapshot.n_arms)
         if snapshot.memory.integers[REGISTERS_ROW, PLAUSIBLE] == 0:
             values = indices(
                 snapshot.agent.inner, snapshot.block, allowed, snapshot.moment, snapshot.addresses
             )
-            pending = snapshot.block[5][allowed]
+            pending = snapshot.evidence.pending[allowed]
         else:
             values = largest_means(snapshot.agent, snapshot.memory, allowed)
             pending = np.zeros(allowed.size)
@@ -78,28 +101,28 @@ class UCBS(Algorithm):
 
 @implements(restore, UCBSAgent)
 def _restore(agent: Any, memory: Any, evidence: Any, moment: Any) -> Any:
-    q = agent.root_alpha * moment.width
-    rebuild(agent.tables, evidence, box_of(memory), agent.ranks, q)
+    q = multiplier(agent.root_alpha, moment.width)
+    rebuild(agent.tables, evidence, confidence_state(memory), agent.ranks, q)
 
 
 @implements(learn, UCBSAgent)
 def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any:
-    q = agent.root_alpha * moment.width
-    follow(agent.tables, evidence, box_of(memory), agent.ranks, arm, q)
+    q = multiplier(agent.root_alpha, moment.width)
+    follow(agent.tables, evidence, confidence_state(memory), agent.ranks, arm, q)
 
 
 @inline
-def _largest_mean(tables: BoxTables, box: Box, arm: int) -> float:
+def _largest_mean(agent: Any, state: ConfidenceState, arm: int) -> float:
     """Largest (upper) mean of the arm over the plausible θ; at least one must be plausible.
 
     ``box.top`` is raised when a θ enters; the θ that left since are passed here.
     """
-    last = tables.values.shape[0] - 1
-    top = box.top[arm]
-    while box.exclusions[tables.orders[last, arm, top]] != 0:
+    bounds, order = agent.tables.bounds, agent.order[arm]
+    top = state.top[arm]
+    while state.exclusions[order[top]] != 0:
         top -= 1
-    box.top[arm] = top
-    value: float = tables.values[last, arm, top + 1]  # a sentinel stands first
+    state.top[arm] = top
+    value: float = bounds[bounds.shape[0] - 1, order[top], arm]
     return value
 
 
@@ -107,28 +130,23 @@ def _largest_mean(tables: BoxTables, box: Box, arm: int) -> float:
 def _decide(
     agent: Any, memory: Any, evidence: Any, allowed: Any, moment: Any, generator: Any
 ) -> Any:
-    box = box_of(memory)
-    if box.registers[PLAUSIBLE] == 0:
-        box.registers[EMPTY_ROUNDS] += 1
+    state = confidence_state(memory)
+    if state.registers[PLAUSIBLE] == 0:
+        state.registers[EMPTY_ROUNDS] += 1
         return choose(agent.inner, evidence, allowed, allowed.size, moment, generator)
     best, chosen, ties = -math.inf, -1, 0
     for place in range(allowed.size):
-        arm = allowed[place]
-        value = _largest_mean(agent.tables, box, arm)
-        if value > best:
-            best, chosen, ties = value, arm, 1
-        elif value == best:
-            ties += 1
-            if generator.random() * ties < 1.0:
-                chosen = arm
+        arm = np.int64(allowed[place])
+        value = _largest_mean(agent, state, arm)
+        best, chosen, ties = take_larger(best, chosen, ties, value, arm, generator)
     return chosen
 
 
 @kernel
 def largest_means(agent: Any, memory: Memory, allowed: np.ndarray) -> np.ndarray:
     """Largest mean of each allowed arm over the plausible θ: (allowed,)."""
-    box = box_of(memory)
+    state = confidence_state(memory)
     values = np.empty(allowed.size)
     for place in range(allowed.size):
-        values[place] = _largest_mean(agent.tables, box, allowed[place])
+        values[place] = _largest_mean(agent, state, allowed[place])
     return values

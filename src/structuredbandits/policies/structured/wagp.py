@@ -7,21 +7,29 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from structuredbandits.confidence.joint import scratch_memory
+from structuredbandits.confidence.joint_set import scratch_memory
 from structuredbandits.confidence.memory import Memory
-from structuredbandits.policies.structured.inverse import curves_of
-from structuredbandits.policies.structured.scores import ScoreAlgorithm
+from structuredbandits.policies.registration import register
+from structuredbandits.policies.structured.invertible_arms import curves_of
+from structuredbandits.policies.structured.score_policy import ScoreAlgorithm
 from structuredbandits.policies.structured.ucb_g import RegionalAgent
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
 
 
+@register(
+    summary="The best arm at the average of the arms' estimates of the parameter.",
+    use="One scalar parameter on which every arm's mean depends monotonically.",
+    needs=("monotone means",),
+    colour="teal",
+    order=200,
+)
 @dataclass(frozen=True, repr=False)
 class WAGP(ScoreAlgorithm):
     """argmax_k mu_k(θ̂), θ̂ = Σ (n_k/t) θ̂_k, θ̂_k = argmin over Θ of |mu_k(θ) − mu_hat_k|.
 
-    Needs a scalar θ and means that rise or fall with it all along. The first arm is any.
+    Needs a scalar θ and means that are strictly monotone in it. The first arm is random.
 
     References
     ----------

@@ -1,7 +1,4 @@
-"""The service over HTTP: one file a resource, and what all of them share.
-
-This room knows FastAPI. It must not know SQL, nor how decisions are made.
-"""
+"""The HTTP API: one file per resource, and what all of them share."""
 
 from structuredbandits.service.api.app import create_app
 

@@ -1,15 +1,12 @@
-"""The app: all routes around one service.
-
-This module knows which routes there are. It must not know what they do.
-"""
+"""The FastAPI app: all routes, pages and middleware around one service."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import AsyncIterator
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 
 from structuredbandits._version import __version__
@@ -19,25 +16,33 @@ from structuredbandits.service.api import (
     experiments,
     health,
     keys,
-    reference,
+    ofrep,
+    retention,
     rewards,
     subjects,
 )
-from structuredbandits.service.api.answers import install
-from structuredbandits.service.api.gate import Gate
-from structuredbandits.service.api.quick import Quick
+from structuredbandits.service.api import docs_page as reference
+from structuredbandits.service.api.cors import Preflights
+from structuredbandits.service.api.middleware import FastRoutes, RequestMiddleware
+from structuredbandits.service.api.responses import install
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.settings import ServiceSettings
+from structuredbandits.service.web.pages import add_pages
 
 _DESCRIPTION = """\
 Decide well, from the first interactions, for someone you know nothing about.
 
-An **experiment** is a structure, a policy and settings. A **subject** is somebody anonymous. Ask
-for a **decision**, show its arm, and give back its **reward**: at once, late, or in any order.
-Every answer to a write has been stored durably. Repeat a request with the same `Idempotency-Key`
-and you get the same decision; repeat a reward and it still counts once.
+An **experiment** is a structure, a policy and settings. A **subject** is an anonymous visitor. Ask
+for a **decision**, show its arm, and send its **reward**: immediately, late, or in any order.
+Every write is stored durably before it is answered. Repeat a request with the same
+`Idempotency-Key` and you get the same decision; repeated rewards are counted once.
 """
-_PAGES = ("web.pages", "lab.router")
+
+
+def operation_id(route: APIRoute) -> str:
+    """Return the name of an operation in generated clients, such as ``listExperiments``."""
+    first, *others = route.name.split("_")
+    return first + "".join(word.capitalize() for word in others)
 
 
 def create_app(settings: ServiceSettings, service: Service | None = None) -> FastAPI:
@@ -48,8 +53,11 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
     settings
         How the service is run.
     service
-        The service to show, if it is there already.
+        The service behind the app; a new one if left out.
     """
+    # The lab's routes use this package, so they cannot be imported with it.
+    from structuredbandits.service.lab.router import router as lab
+
     behind = service or Service(settings)
 
     @contextlib.asynccontextmanager
@@ -67,19 +75,37 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
         lifespan=life,
         docs_url=None,
         redoc_url=None,
+        generate_unique_id_function=operation_id,
     )
     app.state.service = behind
     install(app)
-    for module in (experiments, subjects, decisions, rewards, events, keys, health, reference):
+    for module in (
+        experiments,
+        subjects,
+        retention,
+        decisions,
+        rewards,
+        events,
+        keys,
+        ofrep,
+        health,
+        reference,
+    ):
         app.include_router(module.router)
-    for router in _pages():
-        app.include_router(router)
+    add_pages(app)
+    app.include_router(lab)
     limits = settings.limits
+    endpoints = (decisions.make_decision, rewards.put_reward)
+    busiest = [
+        route
+        for route in (*decisions.router.routes, *rewards.router.routes)
+        if isinstance(route, APIRoute) and route.endpoint in endpoints
+    ]
 
     def gated(inner: ASGIApp) -> ASGIApp:
-        return Gate(
-            Quick(inner, app),
-            behind.measures,
+        return RequestMiddleware(
+            FastRoutes(Preflights(inner), app, busiest),
+            behind.metrics,
             limits.body_bytes,
             settings.insecure,
             settings.log_requests,
@@ -87,12 +113,3 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
 
     app.add_middleware(gated)
     return app
-
-
-def _pages() -> list[APIRouter]:
-    """Routers of the console and the lab."""
-    found = []
-    for name in _PAGES:
-        with contextlib.suppress(ModuleNotFoundError):
-            found.append(importlib.import_module(f"structuredbandits.service.{name}").router)
-    return found

@@ -1,21 +1,30 @@
-"""Routes of decisions: one, or many at once."""
+"""Routes of decisions: one, or a batch."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Header
 from starlette.responses import Response
 
 from structuredbandits.errors import StructuredBanditsError
 from structuredbandits.service.api import models
-from structuredbandits.service.api.access import GuardedRoute, MayDecide, ServiceOf, documented
-from structuredbandits.service.api.answers import answer, refusal_of, refusals
+from structuredbandits.service.api.authorization import (
+    GuardedRoute,
+    MayDecide,
+    PublicDecide,
+    ServiceOf,
+    TokenSubject,
+    documented,
+)
 from structuredbandits.service.api.experiments import ExperimentPath
-from structuredbandits.service.experiments import Experiment
-from structuredbandits.service.orders import Decide
-from structuredbandits.service.prior import prior_decision
-from structuredbandits.service.refusals import Refusal
+from structuredbandits.service.api.public_access import check_subject
+from structuredbandits.service.api.responses import answer, error_responses, to_request_error
+from structuredbandits.service.decisions.commands import Decide
+from structuredbandits.service.decisions.fallback import prior_decision
+from structuredbandits.service.errors import RequestError
+from structuredbandits.service.experiments.stored_experiment import StoredExperiment
 from structuredbandits.service.runtime import Service
 
 router = APIRouter(
@@ -32,83 +41,82 @@ KeyHeader = Annotated[
 ]
 
 
-async def decide(service: Service, orders: list[Decide]) -> list[Any]:
-    """Answers of decisions; from the prior if the database is away and the experiment says so."""
-    experiment = await service.experiment(orders[0].experiment)
+async def decide(service: Service, commands: list[Decide]) -> list[Any]:
+    """Return decisions; from the prior if the database fails and the experiment allows it."""
+    experiment = await service.experiment(commands[0].experiment)
     has_prior = experiment.settings.on_database_failure == "prior"
     try:
-        results = await service.write(orders)
-    except Refusal as refusal:
-        if not (has_prior and _is_unavailable(refusal)):
+        results = await service.write(commands)
+    except RequestError as error:
+        if not (has_prior and _is_unavailable(error)):
             raise
-        results = [refusal] * len(orders)
+        results = [error] * len(commands)
     if has_prior:
         results = [
-            _from_prior(service, experiment, order) if _is_unavailable(result) else result
-            for order, result in zip(orders, results, strict=True)
+            _from_prior(service, experiment, command) if _is_unavailable(result) else result
+            for command, result in zip(commands, results, strict=True)
         ]
     _count(service, experiment.id, results)
     return results
 
 
 def _is_unavailable(result: Any) -> bool:
-    return isinstance(result, Refusal) and result.status == 503
+    return isinstance(result, RequestError) and result.status == 503
 
 
-def _from_prior(service: Service, experiment: Experiment, order: Decide) -> Any:
+def _from_prior(service: Service, experiment: StoredExperiment, command: Decide) -> Any:
     try:
-        return prior_decision(service.catalogue, experiment, order)
-    except StructuredBanditsError as refusal:
-        return refusal
+        return prior_decision(service.experiment_cache, experiment, command)
+    except StructuredBanditsError as error:
+        return error
 
 
 def _count(service: Service, experiment: str, results: list[Any]) -> None:
-    """Count what was decided: not what was refused, nor what was answered before."""
+    """Count new decisions, without rejected and repeated ones."""
     new = [result[1]["stored"] for result in results if isinstance(result, tuple) and result[0]]
     for kind, number in (("stored", sum(new)), ("prior", len(new) - sum(new))):
         if number:
-            service.measures.decisions.labels(experiment, kind).inc(number)
+            service.metrics.decisions.labels(experiment, kind).inc(number)
 
 
 @router.post(
     "/decisions",
     status_code=201,
-    responses=refusals(409)
+    responses=error_responses(409)
     | {
         200: {"model": models.DecisionAnswer, "description": "The same decision as before."},
         201: {"model": models.DecisionAnswer, "description": "A new decision."},
     },
     response_class=Response,
     dependencies=[documented],
+    name="decide",
 )
 async def make_decision(
     experiment: ExperimentPath,
     body: models.DecisionRequest,
     service: ServiceOf,
-    grant: MayDecide,
+    grant: PublicDecide,
+    named: TokenSubject,
     idempotency_key: KeyHeader = None,
 ) -> Response:
-    """Choose an arm for a subject, who is made if new."""
-    return await decide_one(service, experiment, body, idempotency_key)
-
-
-async def decide_one(
-    service: Service, experiment: str, body: models.DecisionRequest, key: str | None
-) -> Response:
-    """The answer to a request for one decision."""
+    """Choose an arm for a subject, which is created if new."""
+    if grant.public is not None:
+        check_subject(service, grant, named, body.subject)
     arms = None if body.arms is None else tuple(body.arms)
-    (result,) = await decide(service, [Decide(experiment, body.subject, arms, key)])
+    (result,) = await decide(service, [Decide(experiment, body.subject, arms, idempotency_key)])
     if isinstance(result, BaseException):
         raise result
     new, content = result
-    return answer(content, 201 if new else 200)
+    status = 201 if new else 200
+    return Response(orjson.dumps(content), status, media_type="application/json")
 
 
 @router.post(
     "/decisions/batch",
-    responses=refusals() | {200: {"model": models.DecisionBatchAnswer}},
+    responses=error_responses() | {200: {"model": models.DecisionBatchAnswer}},
     response_class=Response,
     dependencies=[documented],
+    name="decide_many",
 )
 async def make_decisions(
     experiment: ExperimentPath,
@@ -117,16 +125,16 @@ async def make_decisions(
     grant: MayDecide,
 ) -> Response:
     """Choose an arm for each of many subjects; each has its own answer or error."""
-    orders = [
+    commands = [
         Decide(experiment, one.subject, None if one.arms is None else tuple(one.arms), one.key)
         for one in body.decisions
     ]
-    results = await decide(service, orders)
+    results = await decide(service, commands)
     return answer({"decisions": [_content(result) for result in results]})
 
 
 def _content(result: Any) -> dict[str, Any]:
     if isinstance(result, StructuredBanditsError):
-        return refusal_of(result).body(in_batch=True)
+        return to_request_error(result).body(in_batch=True)
     content: dict[str, Any] = result[1]
     return content

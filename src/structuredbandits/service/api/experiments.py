@@ -1,4 +1,4 @@
-"""Routes of experiments: create, list, pause, retire an arm, a new version of the structure."""
+"""Routes of experiments: create, list, pause, retire an arm, and add a structure version."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from starlette.responses import Response
 
 from structuredbandits.errors import DamagedFile
 from structuredbandits.problems import load_structure, problem_names
-from structuredbandits.service import experiments as use
-from structuredbandits.service.answers import timestamp
 from structuredbandits.service.api import models
-from structuredbandits.service.api.access import (
+from structuredbandits.service.api.authorization import (
     GuardedRoute,
     MayAdminister,
     MayRead,
@@ -26,10 +24,13 @@ from structuredbandits.service.api.access import (
     documented,
     needs_everything,
 )
-from structuredbandits.service.api.answers import answer, refusals
-from structuredbandits.service.experiments import Experiment
-from structuredbandits.service.picture import structure_picture
-from structuredbandits.service.refusals import Refusal, unknown_experiment
+from structuredbandits.service.api.responses import answer, error_responses
+from structuredbandits.service.decisions.explanation import timestamp
+from structuredbandits.service.errors import RequestError, unknown_experiment
+from structuredbandits.service.experiments import stored_experiment as use
+from structuredbandits.service.experiments.experiment_settings import ExperimentSettings
+from structuredbandits.service.experiments.stored_experiment import StoredExperiment
+from structuredbandits.service.experiments.structure_picture import structure_picture
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.storage import tables
 from structuredbandits.structure import Structure
@@ -40,17 +41,17 @@ router = APIRouter(
     dependencies=[documented],
     route_class=GuardedRoute,
 )
-ExperimentPath = Annotated[models.ExperimentName, Path(description="The experiment's id.")]
+ExperimentPath = Annotated[models.ExperimentName, Path(description="The experiment's ID.")]
 ArmPath = Annotated[models.Name, Path(description="An arm.")]
 
 
 def read_structure(source: models.StructureSource, service: Service) -> Structure:
-    """The structure that a request names or brings."""
+    """Return the structure that a request names or contains."""
     if isinstance(source, models.EmbeddedStructure):
         if source.problem not in problem_names():
-            # A path must not be taken for a name: requests read no files of ours.
+            # A path must not be taken as a name: requests must not read local files.
             known = ", ".join(problem_names())
-            raise Refusal(
+            raise RequestError(
                 422,
                 "unknown_problem",
                 f"there is no embedded problem {source.problem[:80]!r}.",
@@ -64,8 +65,8 @@ def read_structure(source: models.StructureSource, service: Service) -> Structur
     return use.structure_from_bytes(content, service.settings.limits)
 
 
-async def told(service: Service, experiment: Experiment) -> dict[str, Any]:
-    """An experiment as it is answered; one that cannot be served says so by its state."""
+async def describe(service: Service, experiment: StoredExperiment) -> dict[str, Any]:
+    """Describe an experiment; the state of one that cannot be served is `unusable`."""
     content = {
         "id": experiment.id,
         "state": experiment.state,
@@ -80,34 +81,43 @@ async def told(service: Service, experiment: Experiment) -> dict[str, Any]:
     }
     try:
         structure = (await service.version(experiment, experiment.version)).structure
-    except Refusal as refusal:
-        return content | _why_not(refusal)
+    except RequestError as error:
+        return content | _why_not(error)
     return content | {"arms": list(structure.arms), "parameters": structure.n_parameters}
 
 
-async def _told_row(service: Service, row: RowMapping) -> dict[str, Any]:
-    """The same of a row, also if its settings cannot be read."""
+async def _describe_row(service: Service, row: RowMapping) -> dict[str, Any]:
+    """Describe the experiment in a row, also if its settings cannot be read."""
     try:
-        experiment = Experiment.from_row(row)
-    except Refusal as refusal:
+        experiment = StoredExperiment.from_row(row)
+    except RequestError as error:
         return {
             "id": row["id"],
             "policy": row["policy"],
             "settings": {},
             "arms": [],
-            "retired_arms": orjson.loads(row["retired"]),
+            "retired_arms": _readable_list(row["retired"]),
             "structure_version": row["version"],
             "parameters": 0,
             "created": timestamp(row["created"]),
-        } | _why_not(refusal)
-    return await told(service, experiment)
+        } | _why_not(error)
+    return await describe(service, experiment)
 
 
-def _why_not(refusal: Refusal) -> dict[str, Any]:
-    """That an experiment cannot be served, and why; any other refusal stays one."""
-    if refusal.code != use.UNUSABLE:
-        raise refusal
-    return {"state": "unusable", "reason": f"{refusal.message} {refusal.remedy}"}
+def _readable_list(stored: str) -> list[str]:
+    """The names in a JSON list; none if it cannot be read."""
+    try:
+        found = orjson.loads(stored)
+    except ValueError:
+        return []
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+
+def _why_not(error: RequestError) -> dict[str, Any]:
+    """Return the state and reason of an experiment that cannot be served; raise other errors."""
+    if error.code != use.UNUSABLE:
+        raise error
+    return {"state": "unusable", "reason": f"{error.message} {error.remedy}"}
 
 
 def _rows(connection: Connection, name: str | None) -> Sequence[RowMapping]:
@@ -119,18 +129,18 @@ def _rows(connection: Connection, name: str | None) -> Sequence[RowMapping]:
 
 
 async def _change(
-    service: Service, work: Callable[[Connection], Experiment], status: int = 200
+    service: Service, work: Callable[[Connection], StoredExperiment], status: int = 200
 ) -> Response:
-    """Change an experiment, and know at once how it is now."""
+    """Change an experiment, and update the cache."""
     changed = await service.change(work)
-    service.catalogue.learn(changed)
-    return answer(await told(service, changed), status)
+    service.experiment_cache.learn(changed)
+    return answer(await describe(service, changed), status)
 
 
 @router.post(
     "",
     status_code=201,
-    responses=refusals(409) | {201: {"model": models.ExperimentAnswer}},
+    responses=error_responses(409) | {201: {"model": models.ExperimentAnswer}},
     response_class=Response,
 )
 async def create_experiment(
@@ -139,8 +149,8 @@ async def create_experiment(
     """Create an experiment: a structure, a policy, settings. It runs at once."""
     needs_everything(grant)
 
-    def make() -> tuple[use.ExperimentSettings, use.Version]:
-        settings = use.ExperimentSettings(**body.settings.model_dump())
+    def make() -> tuple[ExperimentSettings, use.Version]:
+        settings = ExperimentSettings(**body.settings.model_dump())
         structure = read_structure(body.structure, service)
         return settings, use.prepare(1, structure, body.policy, settings)
 
@@ -148,23 +158,23 @@ async def create_experiment(
     experiment = await service.change(
         lambda connection: use.create_experiment(connection, body.id, version, settings, grant.id)
     )
-    return answer(await told(service, experiment), 201)
+    return answer(await describe(service, experiment), 201)
 
 
 @router.get(
     "",
-    responses=refusals() | {200: {"model": models.ExperimentList}},
+    responses=error_responses() | {200: {"model": models.ExperimentList}},
     response_class=Response,
 )
 async def list_experiments(service: ServiceOf, grant: MayRead) -> Response:
-    """List the experiments that the key opens."""
+    """List the experiments that the key can access."""
     found = await service.read(lambda connection: _rows(connection, grant.experiment))
-    return answer({"experiments": [await _told_row(service, one) for one in found]})
+    return answer({"experiments": [await _describe_row(service, one) for one in found]})
 
 
 @router.get(
     "/{experiment}",
-    responses=refusals() | {200: {"model": models.ExperimentAnswer}},
+    responses=error_responses() | {200: {"model": models.ExperimentAnswer}},
     response_class=Response,
 )
 async def get_experiment(
@@ -174,12 +184,12 @@ async def get_experiment(
     found = await service.read(lambda connection: _rows(connection, experiment))
     if not found:
         raise unknown_experiment(experiment)
-    return answer(await _told_row(service, found[0]))
+    return answer(await _describe_row(service, found[0]))
 
 
 @router.patch(
     "/{experiment}",
-    responses=refusals() | {200: {"model": models.ExperimentAnswer}},
+    responses=error_responses() | {200: {"model": models.ExperimentAnswer}},
     response_class=Response,
 )
 async def change_experiment(
@@ -188,25 +198,34 @@ async def change_experiment(
     service: ServiceOf,
     grant: MayAdminister,
 ) -> Response:
-    """Pause an experiment, or let it run again; rewards are taken in either state."""
-    return await _change(service, lambda c: use.change_state(c, experiment, body.state, grant.id))
+    """Pause or resume an experiment, or change its payloads; rewards are always accepted."""
+
+    def change(connection: Connection) -> StoredExperiment:
+        changed = use.require_experiment(connection, experiment)
+        if body.state is not None:
+            changed = use.change_state(connection, experiment, body.state, grant.id)
+        if "payloads" in body.model_fields_set:
+            changed = use.change_payloads(connection, experiment, body.payloads, grant.id)
+        return changed
+
+    return await _change(service, change)
 
 
 @router.post(
     "/{experiment}/arms/{arm:path}/retire",
-    responses=refusals(409) | {200: {"model": models.ExperimentAnswer}},
+    responses=error_responses(409) | {200: {"model": models.ExperimentAnswer}},
     response_class=Response,
 )
 async def retire_arm(
     experiment: ExperimentPath, arm: ArmPath, service: ServiceOf, grant: MayAdminister
 ) -> Response:
-    """Show an arm to nobody any more."""
+    """Stop showing an arm."""
     return await _change(service, lambda c: use.retire_arm(c, experiment, arm, True, grant.id))
 
 
 @router.post(
     "/{experiment}/arms/{arm:path}/restore",
-    responses=refusals(409) | {200: {"model": models.ExperimentAnswer}},
+    responses=error_responses(409) | {200: {"model": models.ExperimentAnswer}},
     response_class=Response,
 )
 async def restore_arm(
@@ -219,7 +238,7 @@ async def restore_arm(
 @router.post(
     "/{experiment}/structures",
     status_code=201,
-    responses=refusals(409) | {201: {"model": models.ExperimentAnswer}},
+    responses=error_responses(409) | {201: {"model": models.ExperimentAnswer}},
     response_class=Response,
 )
 async def add_structure(
@@ -228,7 +247,7 @@ async def add_structure(
     service: ServiceOf,
     grant: MayAdminister,
 ) -> Response:
-    """Give new subjects a new version of the structure; the others go on with theirs."""
+    """Add a structure version for new subjects; existing subjects keep theirs."""
     present = await service.read(lambda c: use.require_experiment(c, experiment))
 
     def make() -> Structure:
@@ -244,7 +263,7 @@ async def add_structure(
 
 @router.get(
     "/{experiment}/structures/{version}",
-    responses=refusals() | {200: {"model": models.StructureAnswer}},
+    responses=error_responses() | {200: {"model": models.StructureAnswer}},
     response_class=Response,
 )
 async def get_structure(

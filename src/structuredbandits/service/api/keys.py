@@ -1,31 +1,34 @@
-"""Routes of API keys, for whoever administers all experiments."""
+"""Routes of API keys, for administrators of all experiments."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
+from sqlalchemy import Connection
 from starlette.responses import Response
 
-from structuredbandits.service import keys as use
-from structuredbandits.service.answers import timestamp
 from structuredbandits.service.api import models
-from structuredbandits.service.api.access import (
+from structuredbandits.service.api.authorization import (
     GuardedRoute,
     MayAdminister,
     ServiceOf,
     documented,
     needs_everything,
 )
-from structuredbandits.service.api.answers import answer, refusals
-from structuredbandits.service.keys import Grant
+from structuredbandits.service.api.responses import answer, error_responses
+from structuredbandits.service.decisions.explanation import timestamp
+from structuredbandits.service.security import api_keys as use
+from structuredbandits.service.security.api_keys import Grant
+from structuredbandits.service.security.publishable_keys import PublicTerms, read_origins
 
 router = APIRouter(
     prefix="/v1/keys", tags=["keys"], dependencies=[documented], route_class=GuardedRoute
 )
 
 
-def _told(grant: Grant) -> dict[str, Any]:
+def _describe(grant: Grant) -> dict[str, Any]:
     return {
         "id": grant.id,
         "scopes": sorted(grant.scopes),
@@ -33,39 +36,53 @@ def _told(grant: Grant) -> dict[str, Any]:
         "label": grant.label,
         "created": timestamp(grant.created),
         "revoked": timestamp(grant.revoked),
+        "publishable": None if grant.public is None else asdict(grant.public),
     }
 
 
 @router.post(
     "",
     status_code=201,
-    responses=refusals() | {201: {"model": models.NewKeyAnswer}},
+    responses=error_responses() | {201: {"model": models.NewKeyAnswer}},
     response_class=Response,
 )
 async def create_key(body: models.NewKey, service: ServiceOf, grant: MayAdminister) -> Response:
-    """Make a key; its text is shown only in this answer."""
+    """Create a key; its text is shown only in this response."""
     needs_everything(grant)
-    text, made = await service.change(
-        lambda c: use.create_key(c, body.scopes, body.experiment, body.label)
-    )
-    return answer(_told(made) | {"key": text}, 201)
+    public = None if body.publishable is None else PublicTerms(**_terms(body.publishable))
+
+    def create(connection: Connection) -> tuple[str, Grant, str | None]:
+        text, made = use.create_key(connection, body.scopes, body.experiment, body.label, public)
+        return text, made, use.subject_secret(connection, made)
+
+    text, made, secret = await service.change(create)
+    content = _describe(made) | {"key": text}
+    return answer(content if secret is None else content | {"token_secret": secret}, 201)
 
 
-@router.get("", responses=refusals() | {200: {"model": models.KeyList}}, response_class=Response)
+def _terms(given: models.PublishableTerms) -> dict[str, Any]:
+    return given.model_dump() | {"origins": read_origins(given.origins)}
+
+
+@router.get(
+    "", responses=error_responses() | {200: {"model": models.KeyList}}, response_class=Response
+)
 async def list_keys(service: ServiceOf, grant: MayAdminister) -> Response:
-    """List the keys, without what would open anything."""
+    """List the keys, without their secrets."""
     needs_everything(grant)
-    return answer({"keys": [_told(one) for one in await service.read(use.list_keys)]})
+    return answer({"keys": [_describe(one) for one in await service.read(use.list_keys)]})
 
 
 @router.delete(
-    "/{key}", responses=refusals() | {200: {"model": models.KeyAnswer}}, response_class=Response
+    "/{key}",
+    responses=error_responses() | {200: {"model": models.KeyAnswer}},
+    response_class=Response,
 )
 async def revoke_key(
-    key: Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The key's id, not its text.")],
+    key: Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The key's ID, not its text.")],
     service: ServiceOf,
     grant: MayAdminister,
 ) -> Response:
-    """Let a key open nothing any more; it takes a few seconds to be known everywhere."""
+    """Revoke a key; replicas may accept it for a few more seconds."""
     needs_everything(grant)
-    return answer(_told(await service.change(lambda c: use.revoke_key(c, key))))
+    return answer(_describe(await service.change(lambda c: use.revoke_key(c, key))))

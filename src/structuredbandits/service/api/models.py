@@ -1,43 +1,41 @@
-"""What requests and answers look like; FastAPI checks the ones and documents both.
-
-This module knows shapes, bounds and examples. It must not know what is done with them.
-"""
+"""The models of requests and responses; FastAPI validates and documents them."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, JsonValue
 
-from structuredbandits.service.api.examples import Documented
+from structuredbandits.service.api.openapi_examples import Documented
 
-# Anything that a person could type, but nothing that a database or a terminal stumbles over.
+# Any visible text, without control characters, which databases and terminals cannot handle.
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-# A subject's id is a part of paths, so it has no slash and is not made of dots alone.
+# A subject's id is a part of paths, where dots alone would be folders.
 SubjectName = Annotated[
     str,
     Field(
         min_length=1,
         max_length=200,
-        pattern=r"^[^\x00-\x1f\x7f/]*[^\x00-\x1f\x7f/.][^\x00-\x1f\x7f/]*$",
+        pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f.][^\x00-\x1f\x7f]*$",
     ),
 ]
 ExperimentName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", max_length=64)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+PerMinute = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 RewardValue = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e100, le=1e100)]
 
 
 class Strict(Documented):
-    """A request: unknown fields are refused, so that a misspelt one is noticed."""
+    """A request: unknown fields are rejected, so that a misspelt one is found."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class ErrorDetail(Documented):
-    """Why a request was refused."""
+    """Why a request was rejected."""
 
     code: str = Field(examples=["unknown_experiment"])
-    message: str = Field(examples=["there is no experiment 'shop' that this key opens."])
+    message: str = Field(examples=["there is no experiment 'shop' that this key can access."])
     remedy: str | None = None
     status: int | None = Field(
         default=None, description="In a batch: the status that this one would have had alone."
@@ -45,7 +43,7 @@ class ErrorDetail(Documented):
 
 
 class ErrorAnswer(Documented):
-    """Every refusal looks like this."""
+    """The body of every error."""
 
     error: ErrorDetail
 
@@ -67,14 +65,18 @@ class StructureFile(Strict):
 StructureSource = EmbeddedStructure | StructureFile
 
 
+# By arm.
+Payloads = Annotated[dict[Name, JsonValue], Field(max_length=1_000)]
+
+
 class Settings(Strict):
-    """What can be set of an experiment."""
+    """The settings of an experiment."""
 
     horizon: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(
         default=None, description="Rounds that a subject will have, for policies that use it."
     )
     floor: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = Field(
-        default=0.0, description="With this probability any allowed arm is shown, uniformly."
+        default=0.0, description="With this probability a uniformly random allowed arm is shown."
     )
     reward_deadline_seconds: (
         Annotated[float, Field(strict=True, gt=0, le=1e9, allow_inf_nan=False)] | None
@@ -84,10 +86,20 @@ class Settings(Strict):
     )
     retention_days: (
         Annotated[float, Field(strict=True, gt=0, le=36_500, allow_inf_nan=False)] | None
-    ) = Field(default=None, description="Subjects are deleted so long after they were first seen.")
+    ) = Field(
+        default=None, description="Subjects are deleted this long after they were first seen."
+    )
     on_database_failure: Literal["refuse", "prior"] = Field(
         default="refuse",
         description="Whether to answer 503, or from the prior, flagged and not stored.",
+    )
+    sticky_seconds: Annotated[float, Field(strict=True, ge=0, le=1e9, allow_inf_nan=False)] = Field(
+        default=1800.0,
+        description="How long an evaluation over OpenFeature repeats the subject's last decision "
+        "while its reward is pending.",
+    )
+    payloads: Payloads | None = Field(
+        default=None, description="What a decision returns with each arm: any JSON."
     )
 
 
@@ -103,9 +115,10 @@ class NewExperiment(Strict):
 
 
 class ExperimentChange(Strict):
-    """A change of an experiment."""
+    """A change of an experiment; what is left out stays."""
 
-    state: Literal["running", "paused"]
+    state: Literal["running", "paused"] | None = None
+    payloads: Payloads | None = Field(default=None, description="Null removes all payloads.")
 
 
 class NewStructure(Strict):
@@ -133,7 +146,7 @@ class ExperimentAnswer(Documented):
 
 
 class ExperimentList(Documented):
-    """All experiments that a key opens."""
+    """All experiments that a key can access."""
 
     experiments: list[ExperimentAnswer]
 
@@ -158,18 +171,18 @@ class StructureAnswer(Documented):
 
 
 class NewSubject(Strict):
-    """A subject to be made; its id is given if none is chosen."""
+    """A subject to be created; without an ID it gets one."""
 
     subject: SubjectName | None = None
 
 
 class ArmState(Documented):
-    """What a subject's rewards say of an arm."""
+    """A subject's rewards of an arm."""
 
     count: int = Field(description="Rewards received.")
     pending: int = Field(description="Decisions whose reward is still to come.")
     mean: float | None
-    low: float | None = Field(description="Ends of the interval of its mean; none before a reward.")
+    low: float | None = Field(description="Ends of the interval of its mean; null before a reward.")
     high: float | None
     retired: bool
 
@@ -230,7 +243,7 @@ class SubjectList(Documented):
     next: str | None
 
 
-class Evidence(Documented):
+class ArmEvidence(Documented):
     """Rewards of an arm so far."""
 
     count: int
@@ -254,7 +267,7 @@ class Step(Documented):
     reward: float | None
     state: Literal["pending", "rewarded", "default", "expired"]
     competitive_arms: list[str]
-    arms: dict[str, Evidence] = Field(description="Of the arms that had rewards by then.")
+    arms: dict[str, ArmEvidence] = Field(description="Of the arms that had rewards by then.")
     plausible: PlausibleRuns
     created: str
     rewarded: str | None
@@ -271,7 +284,7 @@ class StepsAnswer(Documented):
 
 
 class DecisionRequest(Strict):
-    """Somebody for whom an arm is to be chosen."""
+    """A subject for which an arm is to be chosen."""
 
     subject: SubjectName = Field(examples=["visitor-7"])
     arms: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = Field(
@@ -305,8 +318,11 @@ class DecisionAnswer(Documented):
     why: str
     structure_version: int
     created: str
-    stored: bool = Field(description="False: from the prior, while the database was away.")
+    stored: bool = Field(description="False: from the prior, while the database was unavailable.")
     expires: str | None = None
+    payload: JsonValue = Field(
+        default=None, description="Of the arm, if the experiment defines payloads."
+    )
 
 
 class DecisionBatchAnswer(Documented):
@@ -316,12 +332,12 @@ class DecisionBatchAnswer(Documented):
 
 
 class RewardRequest(Strict):
-    """What came of a decision."""
+    """The reward of a decision."""
 
     reward: RewardValue = Field(examples=[4.0])
 
 
-class Correction(Strict):
+class CorrectionRequest(Strict):
     """Another value for a reward, and why."""
 
     reward: RewardValue = Field(examples=[3.0])
@@ -343,7 +359,7 @@ class RewardBatch(Strict):
 
 
 class RewardAnswer(Documented):
-    """What became of a reward."""
+    """How a reward was counted."""
 
     decision: str
     reward: float
@@ -367,16 +383,34 @@ class CorrectionAnswer(Documented):
     reason: str
 
 
+class PublishableTerms(Strict):
+    """How a publishable key may be used."""
+
+    origins: Annotated[
+        list[Annotated[str, Field(max_length=300)]], Field(min_length=1, max_length=100)
+    ] = Field(description="Origins of web pages, such as https://shop.example; * for all.")
+    per_address: PerMinute = Field(
+        default=600, description="Requests per minute from one address, in each process."
+    )
+    per_subject: PerMinute = Field(
+        default=60, description="Decisions per minute for one subject, in each process."
+    )
+    signed: bool = Field(default=False, description="Whether requests need a subject token.")
+
+
 class NewKey(Strict):
-    """A key to be made."""
+    """A key to be created."""
 
     scopes: Annotated[list[Literal["decide", "reward", "read", "admin"]], Field(min_length=1)]
     experiment: ExperimentName | None = None
     label: Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
+    publishable: PublishableTerms | None = Field(
+        default=None, description="Makes a key that may be part of a web page."
+    )
 
 
 class KeyAnswer(Documented):
-    """A key, without what opens."""
+    """A key, without its secret."""
 
     id: str | None
     scopes: list[str]
@@ -384,12 +418,16 @@ class KeyAnswer(Documented):
     label: str
     created: str | None
     revoked: str | None
+    publishable: PublishableTerms | None
 
 
 class NewKeyAnswer(KeyAnswer):
     """A new key; it is shown only here."""
 
     key: str
+    token_secret: str | None = Field(
+        default=None, description="Signs subject tokens, if the key needs them; keep it secret."
+    )
 
 
 class KeyList(Documented):

@@ -1,18 +1,18 @@
-"""Routes of subjects: somebody anonymous, with what is known of her."""
+"""Routes of subjects: anonymous visitors, with what is known of each."""
 
 from __future__ import annotations
 
+import logging
 import secrets
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from pydantic import BeforeValidator
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from structuredbandits.service import subjects as use
-from structuredbandits.service.answers import timestamp
 from structuredbandits.service.api import models
-from structuredbandits.service.api.access import (
+from structuredbandits.service.api.authorization import (
     GuardedRoute,
     MayAdminister,
     MayDecide,
@@ -20,26 +20,35 @@ from structuredbandits.service.api.access import (
     ServiceOf,
     documented,
 )
-from structuredbandits.service.api.answers import answer, refusals
+from structuredbandits.service.api.escaped_slashes import with_slashes
 from structuredbandits.service.api.experiments import ExperimentPath
-from structuredbandits.service.departures import Who, erase_some
-from structuredbandits.service.orders import AddSubject
-from structuredbandits.service.upkeep import PATIENCE_SECONDS
+from structuredbandits.service.api.responses import answer, error_responses
+from structuredbandits.service.decisions.commands import AddSubject
+from structuredbandits.service.decisions.explanation import timestamp
+from structuredbandits.service.jobs.deadlines import JOB_SECONDS
+from structuredbandits.service.subjects import deletion
+from structuredbandits.service.subjects import description as use
+from structuredbandits.service.subjects.deletion import Who, delete_some_rows
 
+_log = logging.getLogger(__name__)
 router = APIRouter(
     prefix="/v1/experiments/{experiment}/subjects",
     tags=["subjects"],
     dependencies=[documented],
     route_class=GuardedRoute,
 )
-SubjectPath = Annotated[models.SubjectName, Path(description="The subject's id.")]
-Limit = Annotated[int, Query(ge=1, le=1000, description="Rows at the most.")]
+SubjectPath = Annotated[
+    models.SubjectName,
+    BeforeValidator(with_slashes),
+    Path(description="The subject's ID; a slash is written as %2F."),
+]
+Limit = Annotated[int, Query(ge=1, le=1000, description="Maximum number of rows.")]
 
 
 @router.post(
     "",
     status_code=201,
-    responses=refusals() | {201: {"model": models.SubjectBrief}},
+    responses=error_responses() | {201: {"model": models.SubjectBrief}},
     response_class=Response,
 )
 async def create_subject(
@@ -48,7 +57,7 @@ async def create_subject(
     grant: MayDecide,
     body: models.NewSubject | None = None,
 ) -> Response:
-    """Make a subject; without an id of yours it gets one."""
+    """Create a subject; without an ID it gets one."""
     await service.experiment(experiment)
     chosen = body.subject if body is not None and body.subject is not None else None
     name = chosen or secrets.token_urlsafe(12)
@@ -66,7 +75,7 @@ async def create_subject(
 
 
 @router.get(
-    "", responses=refusals() | {200: {"model": models.SubjectList}}, response_class=Response
+    "", responses=error_responses() | {200: {"model": models.SubjectList}}, response_class=Response
 )
 async def list_subjects(
     experiment: ExperimentPath,
@@ -74,16 +83,16 @@ async def list_subjects(
     grant: MayRead,
     limit: Limit = 100,
     after: Annotated[
-        models.Name | None, Query(description="The `next` of the page before.")
+        models.Name | None, Query(description="The `next` of the previous page.")
     ] = None,
 ) -> Response:
-    """List subjects, page by page, in the order of their ids."""
+    """List subjects, page by page, sorted by ID."""
     return answer(await service.read(lambda c: use.list_subjects(c, experiment, after, limit)))
 
 
 @router.get(
     "/{subject}",
-    responses=refusals() | {200: {"model": models.SubjectAnswer}},
+    responses=error_responses() | {200: {"model": models.SubjectAnswer}},
     response_class=Response,
 )
 async def get_subject(
@@ -92,14 +101,14 @@ async def get_subject(
     """Show a subject: counts, means, plausible θ, competitive arms, fit of the structure."""
     return answer(
         await service.read(
-            lambda c: use.describe_subject(c, service.catalogue, experiment, subject)
+            lambda c: use.describe_subject(c, service.experiment_cache, experiment, subject)
         )
     )
 
 
 @router.get(
     "/{subject}/steps",
-    responses=refusals() | {200: {"model": models.StepsAnswer}},
+    responses=error_responses() | {200: {"model": models.StepsAnswer}},
     response_class=Response,
 )
 async def get_steps(
@@ -113,34 +122,38 @@ async def get_steps(
     """Show a subject's decisions one by one, with what was plausible at each."""
     return answer(
         await service.read(
-            lambda c: use.subject_steps(c, service.catalogue, experiment, subject, after, limit)
+            lambda c: use.subject_steps(
+                c, service.experiment_cache, experiment, subject, after, limit
+            )
         )
     )
 
 
-@router.delete("/{subject}", status_code=204, responses=refusals(), response_class=Response)
+@router.delete("/{subject}", status_code=204, responses=error_responses(), response_class=Response)
 async def delete_subject(
     experiment: ExperimentPath, subject: SubjectPath, service: ServiceOf, grant: MayAdminister
 ) -> Response:
-    """Delete a subject and all its data: gone at once, and 204 when no row is left.
+    """Delete a subject and all its data: it is gone at once, and 204 is sent when no row is left.
 
-    One with very many decisions may take longer than a request may. Then the answer is a 503, the
-    deletion goes on, and a repeated request waits for its end.
+    A subject with very many decisions may take longer than a request. Then the response is a 503,
+    the deletion continues, and a repeated request waits for its end.
     """
     who = Who(experiment, subject)
 
     def leave(connection: Connection) -> int | None:
-        return use.delete_subject(connection, experiment, subject, grant.id)
+        return deletion.delete_subject(connection, experiment, subject, grant.id)
 
     def erase(connection: Connection) -> bool:
         service.database.be_patient(connection)
-        return erase_some(connection, who)
+        return delete_some_rows(connection, who)
 
     async def work() -> None:
-        number = await service.change(leave, PATIENCE_SECONDS)
+        number = await service.change(leave, JOB_SECONDS)
         if number is not None:
-            service.desk.numbers.forget({number})
-        while await service.change(erase, PATIENCE_SECONDS):
+            service.executor.numbers.forget({number})
+            service.metrics.deletions.labels("request").inc()
+            _log.info("deleted a subject", extra={"experiment": experiment, "key": grant.id})
+        while await service.change(erase, JOB_SECONDS):
             pass
 
     await service.together(("delete", *who), work)

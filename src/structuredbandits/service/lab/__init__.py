@@ -1,5 +1,4 @@
-"""The lab: short runs on a chosen or drawn structure, to be watched round by round.
+"""The lab: short runs on a chosen or drawn structure, shown round by round.
 
-It computes with the same policies as everything else, keeps nothing between requests, and must not
-know experiments, subjects or databases.
+It uses the same policies as the rest of the library and stores nothing.
 """

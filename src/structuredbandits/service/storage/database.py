@@ -1,7 +1,4 @@
-"""Connections to SQLite or PostgreSQL, with bounded waiting and durable commits.
-
-This module knows how the two differ. It must not know what is stored.
-"""
+"""Connections to SQLite or PostgreSQL, with time limits and durable commits."""
 
 from __future__ import annotations
 
@@ -28,16 +25,21 @@ from sqlalchemy.pool import NullPool, QueuePool
 from structuredbandits.errors import FileError, InvalidInput
 from structuredbandits.service.settings import ServiceSettings
 
-# Writers hold this lock together, an export takes it alone for a moment: then everything that was
-# numbered before is committed.
+# Writers share this lock, an export takes it exclusively for a moment: then everything numbered
+# before is committed.
 _SETTLEMENT_LOCK = 0x5B_5E77
 SCHEMA_LOCK = 0x5B_5C4E
-# What PostgreSQL calls it when it takes no writes.
+# SQLSTATE of PostgreSQL when it accepts no writes.
 _READ_ONLY = "25006"
-# How long upkeep, for which nobody waits, may take for a statement.
+# Time limit of a statement of a background job.
 _PATIENT_SECONDS = 60
 # Of SQLite's own steps; they take less than a millisecond.
 _STEPS_BETWEEN_LOOKS = 10_000
+
+
+def now() -> int:
+    """Return the time as it is stored: microseconds since 1970, UTC."""
+    return time.time_ns() // 1000
 
 
 def database_url(given: str) -> URL:
@@ -58,7 +60,7 @@ def database_url(given: str) -> URL:
         url = make_url(given)
     except (ArgumentError, ValueError):
         raise InvalidInput(
-            "the database is no URL that can be read; give one such as sqlite:///bandits.db or "
+            "the database URL cannot be read; give one such as sqlite:///bandits.db or "
             "postgresql://user@host/name."
         ) from None
     kind = url.get_backend_name()
@@ -109,9 +111,9 @@ class Database:
 
     @contextlib.contextmanager
     def read(self, seconds: float | None = None) -> Iterator[Connection]:
-        """A transaction that only reads, and is broken off after so many seconds.
+        """Open a reading transaction, which is interrupted after ``seconds``.
 
-        PostgreSQL breaks off a long statement by itself; SQLite would go on reading for nobody.
+        PostgreSQL interrupts a long statement itself; SQLite has to be interrupted.
         """
         with self.reading.begin() as connection:
             if seconds is None or not self.is_sqlite:
@@ -127,9 +129,18 @@ class Database:
                 driver.set_progress_handler(None, 0)
 
     def be_patient(self, connection: Connection) -> None:
-        """Let the statements of this transaction take longer than a request may."""
+        """Raise the time limit of this transaction's statements above that of a request."""
         if not self.is_sqlite:
             connection.execute(text(f"SET LOCAL statement_timeout = '{_PATIENT_SECONDS}s'"))
+
+    def clock(self, connection: Connection) -> int:
+        """The time of the database, in microseconds: the same for all replicas."""
+        moment = (
+            "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) * 1000"
+            if self.is_sqlite
+            else "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
+        )
+        return int(connection.execute(text(moment)).scalar_one())
 
     def probe(self, connection: Connection) -> None:
         """Write something small, to see whether it can be committed."""
@@ -159,7 +170,7 @@ class Database:
             found = connection.execute(text("SELECT value FROM counters WHERE name = 'settled'"))
             return int(found.scalar() or 0)
         last = connection.execute(text("SELECT last_value FROM settlements")).scalar_one()
-        # Who took a number up to this one holds the lock until it is committed.
+        # A writer that took a number up to this one holds the lock until it commits.
         lock = {"lock": _SETTLEMENT_LOCK}
         connection.execute(text("SELECT pg_advisory_lock(:lock)"), lock)
         connection.execute(text("SELECT pg_advisory_unlock(:lock)"), lock)
@@ -185,7 +196,7 @@ def open_database(given: str, settings: ServiceSettings | None = None) -> Databa
     if url.get_backend_name() == "sqlite" and url.database:
         folder = Path(url.database).resolve().parent
         if not folder.is_dir():
-            raise InvalidInput(f"there is no folder {folder}; make it, or give another database.")
+            raise InvalidInput(f"there is no folder {folder}; create it, or give another database.")
     return Database(url, settings or ServiceSettings(database=given))
 
 
@@ -202,11 +213,11 @@ def _sqlite_engine(url: URL, settings: ServiceSettings, writes: bool) -> Engine:
 
     @event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: Any) -> None:
-        connection.isolation_level = None  # transactions begin when we say so
+        connection.isolation_level = None  # transactions begin explicitly
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
         if writes:
-            # Moving the log into the file holds a transaction up, so it is done in small portions.
+            # A checkpoint delays a transaction, so checkpoints are kept small.
             connection.execute("PRAGMA wal_autocheckpoint=250")
         else:
             connection.execute("PRAGMA query_only=ON")
@@ -249,7 +260,7 @@ def _postgresql_engine(url: URL, settings: ServiceSettings, writes: bool) -> Eng
 
     @event.listens_for(engine, "handle_error")
     def look_for_another(context: ExceptionContext) -> None:
-        # A server that has become read-only is no longer the one to write to: connect anew.
+        # A server that has become read-only is not the primary any more: reconnect.
         if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
             context.is_disconnect = True
 
@@ -263,12 +274,12 @@ def one_off_engine(url: URL) -> Engine:
 
 
 class Stale(Exception):
-    """What was remembered of a row is no longer so; the transaction is to be done again."""
+    """A cached row is out of date; the transaction has to be repeated."""
 
 
 @contextlib.contextmanager
 def reachable(url: URL) -> Iterator[None]:
-    """Say in one sentence that a database cannot be reached or used, without its password."""
+    """Raise an error of one sentence, without the password, if a database cannot be used."""
     try:
         yield
     except DBAPIError as error:
@@ -280,12 +291,12 @@ def reachable(url: URL) -> Iterator[None]:
 
 
 def worth_repeating(error: Exception) -> bool:
-    """Whether a transaction failed only because of another one, so that it can be done again."""
+    """Whether a transaction failed only because of another one, and can be repeated."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return isinstance(error, IntegrityError | Stale) or state in ("40001", "40P01")
 
 
 def is_away(error: Exception) -> bool:
-    """Whether a database failed as such: then no part of a transaction would fare better."""
+    """Whether the database itself failed, so that repeating parts of a transaction is useless."""
     kinds = OperationalError | InterfaceError | InternalError | PoolTimeout
     return isinstance(error, kinds) and not worth_repeating(error)

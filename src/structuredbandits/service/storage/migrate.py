@@ -1,11 +1,9 @@
-"""Bring a database's tables to the version that this library needs.
-
-This module knows alembic. It must not know what the tables mean.
-"""
+"""Migrates the tables of a database to the version that this library needs."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +16,9 @@ from structuredbandits.service.storage.database import SCHEMA_LOCK, one_off_engi
 
 if TYPE_CHECKING:
     from alembic.config import Config
+    from alembic.script import Script
 
+_log = logging.getLogger(__name__)
 _FOLDER = Path(__file__).parent / "migrations"
 
 
@@ -69,7 +69,7 @@ def schema_version(connection: Connection) -> str | None:
 
 @contextlib.contextmanager
 def _alone(url: URL) -> Iterator[Connection]:
-    """A transaction in which nobody else migrates."""
+    """A transaction that excludes other migrations."""
     engine = one_off_engine(url)
     try:
         with engine.connect() as connection:
@@ -87,7 +87,10 @@ def _alone(url: URL) -> Iterator[Connection]:
 
 
 def migrate(url: URL, version: str | None = None) -> str:
-    """Make or change the tables as needed, once, however many processes start together.
+    """Create or migrate the tables, once, also if many processes start together.
+
+    A migration that works through a large table does so in batches, one transaction each, and logs
+    its progress; after an interruption the next call continues with the next batch.
 
     Parameters
     ----------
@@ -104,17 +107,41 @@ def migrate(url: URL, version: str | None = None) -> str:
     Raises
     ------
     WrongVersion
-        If a newer version of this library has been here.
+        If the tables are of a newer version of this library.
     """
-    from alembic import command
-
     wanted = version or newest_version()
-    with reachable(url), _alone(url) as connection:
+    with reachable(url):
+        while not _step(url, wanted):
+            pass
+    return wanted
+
+
+def _step(url: URL, wanted: str) -> bool:
+    """Do one batch or one migration, in one transaction; return whether the tables are ready."""
+    from alembic import command
+    from alembic.script import ScriptDirectory
+
+    with _alone(url) as connection:
         present = schema_version(connection)
         if present is not None and present not in known_versions():
             raise WrongVersion(
                 f"the database has tables of version {present!r} and this library knows "
                 f"{newest_version()!r}; use the version of the library that made them."
             )
-        command.upgrade(_config(connection), wanted)
-        return wanted
+        if present is None or present >= wanted:  # nothing to work through
+            command.upgrade(_config(connection), wanted)
+            return True
+        scripts = ScriptDirectory.from_config(_config()).walk_revisions(present, wanted)
+        following = min((one for one in scripts if one.revision > present), key=_revision)
+        work = getattr(following.module, "work", None)
+        done = None if work is None else work(connection)
+        detail = {"from": present, "to": following.revision, "done": done}
+        if done is None:
+            command.upgrade(_config(connection), following.revision)
+            detail["done"] = "all"
+        _log.info("migrating the tables of the database", extra=detail)
+        return done is None and following.revision == wanted
+
+
+def _revision(script: Script) -> str:
+    return script.revision

@@ -1,21 +1,22 @@
-"""The SQL of a writing transaction, in the form that suits each database.
+"""The SQL statements of a writing transaction, in the form that suits each database.
 
-SQLite's driver is quickest a row at a time and with lists in the text. PostgreSQL gets all rows as
-one JSON argument and numbers as one array: the text is always the same, so that it is planned once,
-and the driver need not look at each value.
+SQLite's driver is fastest with one row at a time and with lists in the text. PostgreSQL gets all
+rows as one JSON argument and numbers as one array: the text is always the same, so it is planned
+once, and the driver does not inspect each value. Decisions are read by a join from their places,
+because SQLite uses no index for a list of pairs: it would read the whole log.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import orjson
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Column,
     ColumnElement,
-    Connection,
     FromClause,
+    Integer,
     Text,
     any_,
     bindparam,
@@ -25,7 +26,6 @@ from sqlalchemy import (
     func,
     insert,
     select,
-    tuple_,
     update,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -65,25 +65,10 @@ class Statements(NamedTuple):
     lock: Executable  # numbers
     by_key: Executable  # of, keys
     free: Executable  # of, keys
-    by_round: Executable  # rows, see `find`
-    add_decisions: Executable  # these three: rows, see `send`
+    by_round: Executable  # rows: JSON of pairs of subject and round
+    add_decisions: Executable  # these three: rows
     settle: Executable
     remember: Executable
-
-    def send(self, connection: Connection, statement: Executable, rows: list[Row]) -> None:
-        """Do a statement for many rows."""
-        connection.execute(statement, _whole(rows) if self.whole else rows)
-
-    def find(self, connection: Connection, places: list[tuple[int, int]]) -> list[Row]:
-        """Decisions by subject and round."""
-        given: Row = {"rows": places}
-        if self.whole:
-            given = _whole([{"subject": subject, "round": number} for subject, number in places])
-        return [dict(row) for row in connection.execute(self.by_round, given).mappings()]
-
-
-def _whole(rows: list[Row]) -> Row:
-    return {"rows": orjson.dumps(rows).decode()}
 
 
 def _shared(within: Any) -> dict[str, Executable]:
@@ -109,9 +94,7 @@ def _shared(within: Any) -> dict[str, Executable]:
         .order_by(subjects.number)
         .with_for_update(),
         "by_key": select(tables.decisions).where(*keyed),
-        "free": delete(tables.decisions)
-        .where(*keyed, tables.HAS_DEPARTED)
-        .returning(decisions.key),
+        "free": delete(tables.decisions).where(*keyed, tables.IS_DELETED).returning(decisions.key),
     }
 
 
@@ -125,11 +108,13 @@ def _in_array(where: Column[Any], name: str) -> ColumnElement[bool]:
 
 def _for_sqlite() -> Statements:
     subjects, decisions = tables.subjects.c, tables.decisions.c
+    wanted = func.json_each(bindparam("rows", type_=Text)).table_valued("value")
     return Statements(
         whole=False,
         **_shared(_in_list),
         by_round=select(tables.decisions).where(
-            tuple_(decisions.subject, decisions.round).in_(bindparam("rows", expanding=True))
+            decisions.subject == func.json_extract(wanted.c.value, "$[0]"),
+            decisions.round == func.json_extract(wanted.c.value, "$[1]"),
         ),
         add_decisions=insert(tables.decisions),
         settle=update(tables.decisions)
@@ -145,7 +130,9 @@ def _for_sqlite() -> Statements:
 
 def _for_postgresql() -> Statements:
     subjects, decisions = tables.subjects.c, tables.decisions.c
-    wanted = _given(subject=decisions.subject, round=decisions.round)
+    wanted = func.json_array_elements(cast(bindparam("rows", type_=Text), JSON)).table_valued(
+        "value"
+    )
     made = _given(**{name: decisions[name] for name in _MADE})
     settled = _given(
         of_subject=decisions.subject,
@@ -157,7 +144,8 @@ def _for_postgresql() -> Statements:
         whole=True,
         **_shared(_in_array),
         by_round=select(tables.decisions).where(
-            decisions.subject == wanted.c.subject, decisions.round == wanted.c.round
+            decisions.subject == cast(wanted.c.value.op("->>")(0), BigInteger),
+            decisions.round == cast(wanted.c.value.op("->>")(1), Integer),
         ),
         add_decisions=insert(tables.decisions).from_select(
             _MADE, select(*(made.c[name] for name in _MADE))

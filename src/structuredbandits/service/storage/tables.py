@@ -1,7 +1,7 @@
-"""The tables, as SQLAlchemy Core describes them; migrations make them.
+"""The tables, as SQLAlchemy Core describes them; migrations create them.
 
-Times are microseconds since 1970 in UTC. A subject has a number, so that a decision's key is two
-numbers, and a decision's public id names its subject without a search.
+Times are microseconds since 1970 in UTC. A subject has a number, so that the key of a decision is
+two numbers, and the public ID of a decision contains its subject without a search.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ subjects = Table(
     Column("number", Number, primary_key=True, autoincrement=True),
     Column("experiment", String(64), nullable=False),
     Column("name", String(200), nullable=False),
-    Column("version", Integer, nullable=False),  # of the structure, the same for life
+    Column("version", Integer, nullable=False),  # of the structure, never changes
     Column("state", Text, nullable=False),  # JSON
     Column("created", BigInteger, nullable=False),
     Column("updated", BigInteger, nullable=False),
     Index("subjects_by_name", "experiment", "name", unique=True),
     Index("subjects_by_age", "experiment", "created"),
-    sqlite_autoincrement=True,  # a number is never given twice: decisions' ids contain it
+    sqlite_autoincrement=True,  # a number is never reused: decision IDs contain it
 )
 
 decisions = Table(
@@ -81,10 +81,10 @@ decisions = Table(
     Column("version", Integer, nullable=False),
     Column("arm", Integer, nullable=False),  # position in the structure's arms
     Column("probability", Double, nullable=False),
-    Column("probabilities", Text, nullable=False),  # JSON, one number an arm
+    Column("probabilities", Text, nullable=False),  # JSON, one number per arm
     Column("competitive", Text, nullable=False),  # JSON list of positions
     Column("plausible", Integer, nullable=False),  # how many θ
-    # How many rewards of the subject had come when it was made: the log's order, without clocks.
+    # Number of the subject's rewards before this decision: the order of the log, without clocks.
     Column("received", Integer, nullable=False, server_default="0"),
     Column("allowed", Text),  # JSON list of positions, if not all
     Column("key", String(200)),  # Idempotency-Key
@@ -125,7 +125,7 @@ Index(
     postgresql_where=decisions.c.settled.is_not(None),
 )
 
-# Subjects who are gone, as long as rows of theirs are left.
+# Deleted subjects, until their last row is deleted.
 departed = Table(
     "departed",
     metadata,
@@ -133,8 +133,8 @@ departed = Table(
     Column("experiment", String(64), nullable=False),
     Column("name", String(200), nullable=False),
 )
-#: Of a decision: whether its subject is gone. Nobody is to be told of it then, nor is it counted.
-HAS_DEPARTED = exists().where(departed.c.number == decisions.c.subject)
+#: Whether the subject of a decision is deleted: then it is neither shown nor counted.
+IS_DELETED = exists().where(departed.c.number == decisions.c.subject)
 
 keys = Table(
     "keys",
@@ -146,6 +146,7 @@ keys = Table(
     Column("label", String(200), nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("revoked", BigInteger),
+    Column("public_terms", Text),  # JSON, of a publishable key
 )
 
 audit = Table(
@@ -160,7 +161,7 @@ audit = Table(
     Column("created", BigInteger, nullable=False),
     Index("audit_by_experiment", "experiment", "number"),
     Index("audit_by_subject", "subject"),
-    sqlite_autoincrement=True,  # lines are deleted with their subject; no number is given twice
+    sqlite_autoincrement=True,  # lines are deleted with their subject; numbers are not reused
 )
 
 # SQLite has one writer at a time, so a row can count settlements; PostgreSQL has a sequence.

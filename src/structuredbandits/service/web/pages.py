@@ -1,19 +1,19 @@
-"""Serves the console at `/`, the lab at `/lab`, and the files that they are made of.
-
-All files come from this folder and are read once, so a path from outside can never reach another
-one. This module must not know what the pages show.
-"""
+"""Serves the console at `/`, the lab at `/lab`, and the files that they are made of."""
 
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+import os
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 from fastapi.requests import Request
-from fastapi.responses import Response
+from starlette.datastructures import Headers
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import NotModifiedResponse, StaticFiles
+from starlette.types import Receive, Scope, Send
 
 FOLDER = Path(__file__).parent / "static"
 
@@ -29,76 +29,73 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-# The other security headers are the same for every answer, and the service adds them.
+# The other security headers are the same for every response, and the middleware adds them.
 HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    # A browser asks each time whether its copy is still right, so pages never mix two versions.
+    # A browser revalidates its copy each time, so a page never mixes files of two versions.
     "Cache-Control": "no-cache",
 }
-
-_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    "": "text/plain; charset=utf-8",
-}
+_COMPRESSED_FROM_BYTES = 1_000
 
 
-class StaticFile(NamedTuple):
-    """One file as it is sent."""
+class PageFiles(StaticFiles):
+    """The files of the pages, with their headers and an ETag of their content.
 
-    content: bytes
-    media_type: str
-    etag: str
+    Starlette's own ETag is made from time and size, which two versions of a file can share.
+    """
+
+    path = "/static/{name:path}"  # the route's name in metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        scope["route"] = self
+        await super().__call__(scope, receive, send)
+
+    def file_response(
+        self,
+        full_path: str | os.PathLike[str],
+        stat_result: os.stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        """Return a file, or 304 if the browser has it."""
+        headers = HEADERS | {"ETag": content_tag(str(full_path), stat_result.st_mtime_ns)}
+        response = FileResponse(full_path, status_code, headers, stat_result=stat_result)
+        if self.is_not_modified(response.headers, Headers(scope=scope)):
+            return NotModifiedResponse(response.headers)
+        return response
 
 
-@cache
-def static_files() -> dict[str, StaticFile]:
-    """Return every file of the pages by its path below `static`.
+@lru_cache(maxsize=256)
+def content_tag(path: str, _changed: int) -> str:
+    """Return the ETag of a file's content.
 
     Examples
     --------
-    >>> static_files()["lab.html"].media_type
-    'text/html; charset=utf-8'
+    >>> content_tag(str(FOLDER / "lab.html"), 0)[0]
+    '"'
     """
-    found = {}
-    for path in sorted(FOLDER.rglob("*")):
-        if path.is_file() and path.suffix in _TYPES:
-            content = path.read_bytes()
-            digest = hashlib.blake2b(content, digest_size=12).hexdigest()
-            name = path.relative_to(FOLDER).as_posix()
-            found[name] = StaticFile(content, _TYPES[path.suffix], f'"{digest}"')
-    return found
+    digest = hashlib.blake2b(Path(path).read_bytes(), digest_size=12)
+    return f'"{digest.hexdigest()}"'
 
 
+files = PageFiles(directory=FOLDER)
 router = APIRouter(include_in_schema=False)
 
 
-def _send(request: Request, name: str) -> Response:
-    file = static_files().get(name)
-    if file is None:
-        message = f"there is no file {name[:80]!r} among the pages; start at /."
-        return Response(message, 404, headers=HEADERS, media_type="text/plain; charset=utf-8")
-    headers = HEADERS | {"ETag": file.etag}
-    if request.headers.get("If-None-Match") == file.etag:
-        return Response(status_code=304, headers=headers)
-    return Response(file.content, headers=headers, media_type=file.media_type)
-
-
 @router.get("/")
-def console(request: Request) -> Response:
+async def console(request: Request) -> Response:
     """Send the console."""
-    return _send(request, "console.html")
+    return await files.get_response("console.html", request.scope)
 
 
 @router.get("/lab")
-def lab(request: Request) -> Response:
+async def lab(request: Request) -> Response:
     """Send the lab."""
-    return _send(request, "lab.html")
+    return await files.get_response("lab.html", request.scope)
 
 
-@router.get("/static/{name:path}")
-def static(request: Request, name: str) -> Response:
-    """Send one of the pages' files."""
-    return _send(request, name)
+def add_pages(app: FastAPI) -> None:
+    """Add the pages and their files to an app."""
+    app.include_router(router)
+    app.mount("/static", GZipMiddleware(files, minimum_size=_COMPRESSED_FROM_BYTES))

@@ -1,10 +1,10 @@
-"""Grids of simulations too large for one sitting or one machine, kept in a folder that resumes.
+"""Sweeps: grids of simulations, run on one machine or a cluster, in a folder that can be resumed.
 
-This room cuts a grid into pieces, has joblib do them somewhere, and keeps one file a piece. It must
-not know how a run is simulated, nor which machines there are.
+A grid is split into pieces of some runs each; joblib distributes the pieces, and each piece writes
+one file.
 """
 
-from structuredbandits.simulation.sweeps.results import SweepResults, load_sweep
-from structuredbandits.simulation.sweeps.sweep import sweep
+from structuredbandits.simulation.sweeps._sweep import sweep
+from structuredbandits.simulation.sweeps._sweep_results import SweepResults, load_sweep
 
 __all__ = ["SweepResults", "load_sweep", "sweep"]

@@ -1,7 +1,6 @@
-"""Who does the pieces: this process, local processes, a Dask cluster or a Ray cluster, by joblib.
+"""Engines that run the pieces with joblib: this process, local processes, Dask or Ray.
 
-Every engine does the same pieces and each piece writes its own file, so results do not depend on
-the engine. This module must not know what a piece is.
+Each piece writes its own file, so results do not depend on the engine.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from structuredbandits.simulation.arguments import read_workers
 
 EngineName = Literal["local", "dask", "ray"]
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 _SECONDS_BETWEEN_LOOKS = 1.0
-# Without an address Dask's pages want the port 8787, which another cluster may have.
+# By default Dask's dashboard uses port 8787, which another cluster may occupy.
 _ANY_PORT = "127.0.0.1:0"
-# Workers whose process was killed wait for work that never comes; a short patience ends them.
+# Workers whose parent was killed would wait for work forever; a short timeout ends them.
 _OF_BACKEND: dict[str, dict[str, Any]] = {
     "loky": {"idle_worker_timeout": 20},
     "dask": {},
@@ -31,21 +30,21 @@ _OF_BACKEND: dict[str, dict[str, Any]] = {
 
 
 class WorkersLost(Exception):
-    """Workers ended abruptly; what they were doing is not done."""
+    """Workers ended abruptly; their current work is not complete."""
 
 
 class Engine:
-    """Some workers, for as long as the engine is open (a context manager).
+    """A group of workers; a context manager that releases them at the end.
 
     Parameters
     ----------
     name
         "local", "dask" or "ray".
     address
-        Of a running cluster; without one, Dask and Ray use what is open in this process, or start
-        a small cluster on this machine.
+        Address of a running cluster; without one, Dask and Ray use the cluster that this process is
+        connected to, or start a small one on this machine.
     n_jobs
-        Workers; -1 for all that there are.
+        Number of workers; -1 for all that are available.
     """
 
     def __init__(self, name: str, address: str | None = None, n_jobs: int = -1) -> None:
@@ -61,7 +60,7 @@ class Engine:
 
     @property
     def in_process(self) -> bool:
-        """Whether there are no workers beside this process."""
+        """Whether the work is done in this process."""
         return self.name == "local" and self._n_jobs == 1
 
     def __enter__(self) -> Engine:
@@ -74,31 +73,31 @@ class Engine:
     def __exit__(self, *_problem: object) -> None:
         self._open.close()
 
-    def answers(
+    def run(
         self,
-        work: Callable[[Item], Answer],
+        work: Callable[[Item], Result],
         items: Sequence[Item],
         is_done: Callable[[Item], bool],
         tick: Callable[[Item], None],
-    ) -> Iterator[Answer]:
-        """Do all items in any order, and yield what came out.
+    ) -> Iterator[Result]:
+        """Work on all items in any order, and yield the results.
 
-        ``tick`` is called once for each item that is known to be done: joblib on Ray tells nothing
-        before everything is done, so there ``is_done`` is asked now and then.
+        ``tick`` is called once per completed item: joblib on Ray reports nothing before everything
+        is complete, so ``is_done`` is polled there.
         """
         if self.in_process:
             for item in items:
-                answer = work(item)
+                result = work(item)
                 tick(item)
-                yield answer
+                yield result
         elif self.name == "ray":
             with _watching(items, is_done, tick):
-                answers = list(self._parallel(work, items, "list"))
-            yield from answers
+                results = list(self._parallel(work, items, "list"))
+            yield from results
         else:
-            for place, answer in self._parallel(_Numbered(work), enumerate(items), "generator"):
+            for place, result in self._parallel(_Numbered(work), enumerate(items), "generator"):
                 tick(items[place])
-                yield answer
+                yield result
 
     def _parallel(
         self, work: Callable[[Any], Any], items: Iterable[Any], kind: str
@@ -111,8 +110,8 @@ class Engine:
             with joblib.parallel_config(
                 backend=backend, n_jobs=self._n_jobs, **_OF_BACKEND[backend]
             ):
-                # One item at a time: an item takes about a second, and joblib's own batches would
-                # make several of them depend on one worker.
+                # One item per task: an item takes about a second, and the batches of joblib would
+                # give several of them to one worker.
                 parallel = joblib.Parallel(
                     return_as=return_as, batch_size=1, pre_dispatch="3*n_jobs"
                 )
@@ -124,7 +123,7 @@ class Engine:
 
 
 class _Numbered:
-    """Work on an item that carries its place, so that answers may come in any order."""
+    """Adds the number of the item to its result, so that results may arrive in any order."""
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         self._work = work
@@ -137,7 +136,7 @@ ENGINES: tuple[str, ...] = get_args(EngineName)
 
 
 def _is_loss(error: Exception) -> bool:
-    """Whether an error says that workers are gone, in the words of any engine."""
+    """Whether an error of any engine means that workers are lost."""
     names = {kind.__name__ for kind in type(error).__mro__}
     return isinstance(error, BrokenExecutor) or bool(
         names & {"TerminatedWorkerError", "KilledWorker", "RayActorError", "CommClosedError"}
@@ -148,7 +147,7 @@ def _is_loss(error: Exception) -> bool:
 def _watching(
     items: Sequence[Item], is_done: Callable[[Item], bool], tick: Callable[[Item], None]
 ) -> Iterator[None]:
-    """Tick for every item as it is found to be done, from a thread."""
+    """Call ``tick`` for every item as it is found to be complete, from a thread."""
     left, end = list(items), threading.Event()
 
     def look() -> None:
@@ -175,7 +174,7 @@ def _package(name: str, engine: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise InvalidInput(
-            f"the engine {engine!r} needs a package that is not here; install it with "
+            f"the engine {engine!r} needs a package that is not installed; install it with "
             f"pip install 'structuredbandits[{engine}]'."
         ) from None
 
@@ -233,5 +232,6 @@ def _ray(address: str | None, n_jobs: int) -> Iterator[None]:
 def _no_cluster(kind: str, address: str | None, error: Exception) -> InvalidInput:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     return InvalidInput(
-        f"no {kind} cluster answers at {address!r} ({reason}); check the address and that it runs."
+        f"no {kind} cluster responds at {address!r} ({reason}); check the address and that it is "
+        "running."
     )

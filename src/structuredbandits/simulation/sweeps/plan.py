@@ -1,7 +1,7 @@
-"""A grid, cut into cells (one policy at one θ of one problem) and pieces of some runs each.
+"""The plan of a sweep: configurations (one policy at one θ of one problem) and their pieces.
 
-Equal grids give equal plans, on every machine: names, order and pieces follow from the settings
-alone. This module must not know files or who does the work.
+Equal grids give equal plans on every machine: names, order and pieces follow from the settings
+alone.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from structuredbandits.policies.algorithm import Algorithm
-from structuredbandits.simulation.streams import theta_key
-from structuredbandits.simulation.sweeps.sources import Source
+from structuredbandits.simulation.seeds import theta_key
+from structuredbandits.simulation.sweeps._sources import Source
 
-#: Changes when equal settings would give other files.
+#: Increased when equal settings give different files.
 VERSION = 1
-#: Rounds in one piece: about a second of compiled work, so that neither starting a piece nor
-#: losing one costs much.
+#: Rounds per piece: about a second of compiled work, so that neither starting a piece nor losing
+#: one costs much.
 PIECE_ROUNDS = 20_000_000
 
 
 @dataclass(frozen=True)
-class Cell:
+class Configuration:
     """One policy at one θ of one problem, with one horizon and one seed."""
 
     number: int
@@ -36,16 +36,16 @@ class Cell:
     runs: int
     runs_per_piece: int
     world: str
-    """Digest of what decides rewards and regret."""
+    """Digest of everything that decides rewards and regret."""
 
     @property
     def horizon(self) -> int:
-        """Rounds a run."""
+        """Rounds per run."""
         return self.checkpoints[-1]
 
     @property
     def names(self) -> dict[str, Any]:
-        """The cell as results name it."""
+        """The columns that identify the configuration in the results."""
         return {
             "problem": self.source.label,
             "policy": self.algorithm.label,
@@ -56,7 +56,7 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """The cell in a sentence."""
+        """A description for messages."""
         return (
             f"{self.algorithm.label} on {self.source.label} at θ = {theta_key(self.theta)}, "
             f"horizon {self.horizon}, seed {self.seed}"
@@ -64,7 +64,7 @@ class Cell:
 
     @property
     def folder(self) -> str:
-        """A folder name that says what is inside."""
+        """A folder name that describes the configuration."""
         words = [self.source.label, self.algorithm.label, theta_key(self.theta)]
         slug = "_".join(re.sub(r"[^A-Za-z0-9.=-]+", "-", word).strip("-.")[:40] for word in words)
         return f"{self.number:05d}_{slug}"
@@ -77,58 +77,59 @@ class Cell:
 
 @dataclass(frozen=True)
 class Piece:
-    """Some runs of a cell: what one worker does at a time, and what one file holds."""
+    """Some runs of a configuration: the work of one task, and the content of one file."""
 
-    cell: Cell
+    configuration: Configuration
     first_run: int
     n_runs: int
 
     @property
     def name(self) -> str:
-        """Where its results are, below the folder of results."""
+        """The path of its file, relative to the folder of results."""
         end = self.first_run + self.n_runs
-        return f"{self.cell.folder}/{self.first_run:08d}-{end:08d}.parquet"
+        return f"{self.configuration.folder}/{self.first_run:08d}-{end:08d}.parquet"
 
     @property
     def title(self) -> str:
-        """The piece in a sentence."""
-        return f"{self.cell.title}, runs {self.first_run} to {self.first_run + self.n_runs - 1}"
+        """A description for messages."""
+        last = self.first_run + self.n_runs - 1
+        return f"{self.configuration.title}, runs {self.first_run} to {last}"
 
     @property
     def rounds(self) -> int:
-        """How much work it is."""
-        return self.n_runs * self.cell.horizon
+        """The amount of work, in rounds."""
+        return self.n_runs * self.configuration.horizon
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All cells, and how precise they have to be."""
+    """All configurations, and the required precision."""
 
-    cells: tuple[Cell, ...]
+    configurations: tuple[Configuration, ...]
     until: float | None = None
     max_runs: int | None = None
 
     def describe(self) -> dict[str, Any]:
-        """Plain data that is equal exactly if the results are."""
+        """Plain data that is equal if and only if the results are."""
         return {
             "version": VERSION,
             "until": self.until,
             "max_runs": self.max_runs,
             "cells": [
                 {
-                    **cell.names,
-                    "world": cell.world,
-                    "checkpoints": list(cell.checkpoints),
-                    "runs": cell.runs,
-                    "runs_per_task": cell.runs_per_piece,
-                    "folder": cell.folder,
+                    **configuration.names,
+                    "world": configuration.world,
+                    "checkpoints": list(configuration.checkpoints),
+                    "runs": configuration.runs,
+                    "runs_per_task": configuration.runs_per_piece,
+                    "folder": configuration.folder,
                 }
-                for cell in self.cells
+                for configuration in self.configurations
             ],
         }
 
     @property
     def digest(self) -> str:
-        """Hexadecimal digits that differ for plans with other results."""
+        """Hexadecimal digits that differ between plans with different results."""
         text = json.dumps(self.describe(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What alembic runs to change tables: on the connection that `migrate` hands over."""
+"""What alembic runs to change tables, on the connection that `migrate` gives it."""
 
 from alembic import context
 

@@ -1,1 +1,1 @@
-"""The history of the tables: one file a change, applied in order."""
+"""The migrations of the tables: one file per change, applied in order."""

@@ -1,4 +1,4 @@
-"""Whose rows are still to be deleted: a subject leaves at once, her rows in portions."""
+"""Adds the table of deleted subjects whose rows are still to be deleted in batches."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the table; so far everybody was deleted in one transaction."""
+    """Create the table; earlier versions deleted a subject in one transaction."""
     op.create_table(
         "departed",
         sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),

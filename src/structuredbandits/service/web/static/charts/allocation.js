@@ -1,4 +1,4 @@
-// Which share of the decisions each arm got, over time: a stacked column for each stretch of time.
+// The share of decisions of each arm over time: one stacked column per period.
 import { legible, onTheme } from "/static/shared/colours.js";
 import { put, s, whenResized } from "/static/shared/elements.js";
 import { percent } from "/static/shared/numbers.js";

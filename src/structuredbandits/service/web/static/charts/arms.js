@@ -1,4 +1,4 @@
-// One row an arm: its mean reward with the interval around it, its pulls, and whether it competes.
+// One row per arm: its mean reward with its interval, its pulls, and whether it is competitive.
 import { nameOf } from "/static/charts/structure.js";
 import { legible, onTheme } from "/static/shared/colours.js";
 import { put, s, whenResized } from "/static/shared/elements.js";
@@ -93,6 +93,6 @@ function reach(arms, truth) {
     low = Math.min(low, value);
     high = Math.max(high, value);
   }
-  const room = 0.25 * (high - low || 1);
-  return [low - room, high + room];
+  const padding = 0.25 * (high - low || 1);
+  return [low - padding, high + padding];
 }

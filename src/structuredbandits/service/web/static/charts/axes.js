@@ -1,4 +1,4 @@
-// A plotting area with axes, in pixels of the screen: the ground of every drawing over θ.
+// A plotting area with axes, in pixels of the screen: the basis of every chart over θ.
 import { s } from "/static/shared/elements.js";
 import { ticks } from "/static/shared/numbers.js";
 
@@ -53,7 +53,7 @@ export function bandsPath(stretches, cellEdges, area) {
     let from = toX(cellEdges[first]);
     let to = toX(cellEdges[end]);
     if (to - from < 1.5) {
-      // A single θ is still to be seen.
+      // A single θ stays visible.
       const middle = (from + to) / 2;
       from = middle - 0.75;
       to = middle + 0.75;
@@ -63,8 +63,8 @@ export function bandsPath(stretches, cellEdges, area) {
   return path || "M0 0";
 }
 
-/** [low, high] of all means, with some room around. */
-export function range(rows, room = 0.08) {
+/** [low, high] of all means, with some padding. */
+export function range(rows, padding = 0.08) {
   let low = Infinity;
   let high = -Infinity;
   for (const row of rows) {
@@ -73,6 +73,6 @@ export function range(rows, room = 0.08) {
       if (value > high) high = value;
     }
   }
-  const extra = (high - low || 1) * room;
+  const extra = (high - low || 1) * padding;
   return [low - extra, high + extra];
 }

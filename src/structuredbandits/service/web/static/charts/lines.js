@@ -82,7 +82,7 @@ export function lineChart(element, label) {
   };
 }
 
-/** Times as short as their distance allows. */
+/** Labels of times, as short as their distance allows. */
 export function timeNames(_, splits) {
   const step = splits.length > 1 ? splits[1] - splits[0] : 1;
   const clock = { hour: "2-digit", minute: "2-digit", second: step < 60 ? "2-digit" : undefined };

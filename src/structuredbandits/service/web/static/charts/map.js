@@ -1,4 +1,4 @@
-// Θ as a map: a plane of two hidden numbers, or tiles for kinds of people. Colour is the best arm.
+// Θ as a map: a plane of two hidden numbers, or tiles for visitor types. Colour is the best arm.
 import { edges } from "/static/charts/axes.js";
 import { nameOf } from "/static/charts/structure.js";
 import { inkOn, legible, onTheme } from "/static/shared/colours.js";
@@ -110,7 +110,7 @@ function plane(structure, width) {
   const [left, bottom, top] = [40, 34, 12];
   const side = Math.min(width - left - 12, 420);
   const [first, second] = structure.axes;
-  const svg = frame(width, side + top + bottom, "The plane of hidden numbers, coloured by the best arm; plausible θ are bright");
+  const svg = frame(width, side + top + bottom, "The plane of hidden parameters, coloured by the best arm; those still possible are bright");
   const scale = (axis, value) => (value - axis[0]) / (axis.at(-1) - axis[0]);
   const x = edges(first).map((value) => left + side * scale(first, value));
   const y = edges(second).map((value) => top + side * (1 - scale(second, value)));
@@ -118,7 +118,7 @@ function plane(structure, width) {
   for (let i = 0; i < first.length; i += 1) {
     for (let j = 0; j < second.length; j += 1) {
       const box = { x: x[i].toFixed(2), y: y[j + 1].toFixed(2), width: (x[i + 1] - x[i]).toFixed(2), height: (y[j] - y[j + 1]).toFixed(2) };
-      // Without softened edges, so that no seams are seen between the cells of a fine grid.
+      // Without anti-aliasing, so that no seams are visible between the cells of a fine grid.
       cells.push(cellOf(structure, i * second.length + j, { ...box, "shape-rendering": "crispEdges" }));
     }
   }
@@ -146,7 +146,7 @@ function letters(arm, cell, size, tall) {
 
 const symbol = (name) => name.replace(/^theta_?/, "θ");
 
-// Kinds with two parts are a table, first part by second; the others are rows of tiles.
+// Visitor types with two parts are a table, first part by second; the others are rows of tiles.
 function tiles(structure, width) {
   const two = structure.labels.every((parts) => parts.length === 2);
   const columns = two ? [...new Set(structure.labels.map((parts) => parts[1]))].sort() : null;
@@ -157,7 +157,7 @@ function tiles(structure, width) {
   const size = Math.min(34, Math.floor((width - left - 30) / across));
   const down = two ? rows.length : Math.ceil(structure.labels.length / across);
   const tall = Math.max(size, 18);
-  const svg = frame(width, head + down * (tall + 2) + 6, "Kinds of θ, coloured by the best arm; plausible ones are bright");
+  const svg = frame(width, head + down * (tall + 2) + 6, "Visitor types, coloured by the best arm; those still possible are bright");
   const cells = structure.labels.map((parts, i) => {
     const column = two ? columns.indexOf(parts[1]) : i % across;
     const row = two ? rows.indexOf(parts[0]) : Math.floor(i / across);

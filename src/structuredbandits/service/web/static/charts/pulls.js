@@ -1,4 +1,4 @@
-// The sequence of pulls: a row an arm, a mark a round, and where an arm was out of the competition.
+// The sequence of pulls: one row per arm, one mark per round, and where an arm was not competitive.
 import { nameOf } from "/static/charts/structure.js";
 import { cssColour, legible, onTheme } from "/static/shared/colours.js";
 import { h, put, whenResized } from "/static/shared/elements.js";
@@ -76,7 +76,7 @@ export function pullsChart(element) {
   whenResized(element, draw);
   onTheme(draw, element);
   return {
-    /** `changes`: [{round, competitive}] in order, or an empty list; `before`: rounds that are not told. */
+    /** `changes`: [{round, competitive}] in order, or an empty list; `before`: rounds that are not included. */
     setRun(nextArms, nextSequence, nextChanges, before = 0) {
       first = before;
       arms = nextArms;

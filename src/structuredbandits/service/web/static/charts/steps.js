@@ -1,4 +1,4 @@
-// The step-by-step figure: a small panel an arm with its interval and the θ that it alone allows.
+// The step-by-step figure: one small panel per arm, with its interval and the θ that it alone allows.
 import { bandsPath, edges, pathOf, plotArea, range } from "/static/charts/axes.js";
 import { nameOf } from "/static/charts/structure.js";
 import { legible, onTheme } from "/static/shared/colours.js";

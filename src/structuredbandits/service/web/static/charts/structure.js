@@ -22,14 +22,14 @@ export function structureChart(element, { onTheta, height = 340 } = {}) {
     const grid = structure.axes[0];
     const cells = edges(grid);
     const longest = Math.max(...structure.arms.map((arm) => arm.name.length));
-    const room = Math.min(110, 16 + 7.2 * Math.min(longest, 14) + (longest <= 3 ? 26 : 0));
+    const labelWidth = Math.min(110, 16 + 7.2 * Math.min(longest, 14) + (longest <= 3 ? 26 : 0));
     const rows = structure.arms.flatMap((arm) => [arm.lower ?? arm.means, arm.upper ?? arm.means]);
     const area = plotArea({
       width,
       height: width < 500 ? Math.min(height, 280) : height,
       x: [grid[0], grid.at(-1)],
       y: range(rows),
-      margin: { top: 36, right: room, left: width < 500 ? 36 : 44 },
+      margin: { top: 36, right: labelWidth, left: width < 500 ? 36 : 44 },
       xLabel: structure.sides[0] === "theta" ? "θ" : structure.sides[0],
       yLabel: structure.minimize ? "mean cost" : "mean reward",
       label: `Mean reward of ${structure.arms.length} arms over θ`,
@@ -125,7 +125,7 @@ export function structureChart(element, { onTheta, height = 340 } = {}) {
   whenResized(element, draw);
   onTheme(draw, element);
   return {
-    /** Shows another structure; the state of the old one is forgotten. */
+    /** Shows another structure; the state of the old one is discarded. */
     setStructure(next, nextTheta = null) {
       structure = next;
       theta = nextTheta;
@@ -148,7 +148,7 @@ export function structureChart(element, { onTheta, height = 340 } = {}) {
   };
 }
 
-/** An arm's name beside its curve; bare numbers get a word. */
+/** The label of an arm's curve: its name; "arm" precedes a bare number. */
 export function nameOf(name, longest = 99) {
   const text = longest <= 3 && /^\d+$/.test(name) ? `arm ${name}` : name;
   return text.length > 14 ? `${text.slice(0, 13)}…` : text;

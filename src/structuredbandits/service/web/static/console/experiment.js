@@ -1,4 +1,4 @@
-// One experiment: who gets what, what it earns, what is missing, and whether the structure holds.
+// One experiment: allocation, rewards, pending rewards, and the fit of the structure.
 import { allocationChart } from "/static/charts/allocation.js";
 import { lineChart } from "/static/charts/lines.js";
 import { bestArms, thetaMap } from "/static/charts/map.js";
@@ -35,8 +35,8 @@ export function experimentView(id) {
   const unusable = h("p", { class: "note bad", id: "unusable", hidden: true });
   const rest = h("div", { class: "stack" }, behind, facts, health,
     h("div", { class: "two" },
-      card("Allocation", remark("share of the decisions of each arm, over time"), allocationBox, legend),
-      card("Reward", remark("mean of the rewards, over time"), rewardBox, rewardLegend, baselineText)),
+      card("Allocation", remark("share of decisions per option (arm), over time"), allocationBox, legend),
+      card("Reward", remark("mean reward over time"), rewardBox, rewardLegend, baselineText)),
     h("div", { class: "two" },
       h("div", { class: "stack" }, card("Structure", structureText, structureBox, structureLegend), card("Arms", remark("over all subjects"), armsTable)),
       subjects.element));
@@ -46,11 +46,11 @@ export function experimentView(id) {
     known.asked += 1;
     const mine = known.asked;
     const experiment = await get(path);
-    // Looks overlap when somebody presses a button: what was asked before is older than what is known.
+    // Requests overlap when a button is pressed: an older response must not replace a newer one.
     if (mine < known.taken) return;
     known.taken = mine;
     known.experiment = experiment;
-    if (experiment.state === "unusable") return; // nothing else can be told of it
+    if (experiment.state === "unusable") return; // the API reports nothing else about it
     const { structure_version: version, policy, arms } = experiment;
     if (version !== known.version) {
       const names = [policy.slice(0, 80), BASELINE];
@@ -80,7 +80,7 @@ export function experimentView(id) {
     }
   }
 
-  // Several may be under way: the beginning of one ends the words about those before, its end does not.
+  // Several may run at once: the start of one clears the messages of those before, its end does not.
   async function act(work) {
     put(word);
     try {
@@ -94,7 +94,7 @@ export function experimentView(id) {
 
   function headOf({ state, reason, policy, created }) {
     const next = state === "running" ? "paused" : "running";
-    const change = h("button", { type: "button", id: "change-state", onclick: () => act(() => ask("PATCH", path, { state: next })) }, state === "running" ? "Pause" : "Let it run");
+    const change = h("button", { type: "button", id: "change-state", onclick: () => act(() => ask("PATCH", path, { state: next })) }, state === "running" ? "Pause" : "Resume");
     return [
       h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Experiments"), " / "),
       h("div", { class: "page-head" }, h("h1", {}, id), stateTag({ state, reason }), h("span", { class: "tag" }, policy), h("span", { class: "soft small" }, "created ", time(created)),
@@ -105,15 +105,15 @@ export function experimentView(id) {
   function factsOf(summary) {
     const { baseline } = summary;
     const whole = (number) => number.toLocaleString("en");
-    const never = [summary.defaulted ? `${whole(summary.defaulted)} counted as the default` : null, summary.expired ? `${whole(summary.expired)} never came in time` : null];
+    const never = [summary.defaulted ? `${whole(summary.defaulted)} counted with the default` : null, summary.expired ? `${whole(summary.expired)} expired without a reward` : null];
     return figures([
       ["Subjects", whole(summary.subjects)],
       ["Decisions", whole(summary.decisions)],
       ["Rewards", whole(summary.rewards)],
       ["Pending rewards", whole(summary.pending), summary.decisions ? `${percent(summary.pending / summary.decisions)} of all decisions` : null],
-      ["Late rewards", whole(summary.late), never.filter(Boolean).join(", ") || "none missed its deadline"],
+      ["Late rewards", whole(summary.late), never.filter(Boolean).join(", ") || "none expired"],
       ["Mean reward", short(summary.mean_reward), summary.standard_error === null ? null : `± ${short(summary.standard_error)} standard error`],
-      ["Against unstructured", gain(summary, known.structure.minimize) ?? "–", baseline ? `${baseline.policy} would earn ${short(baseline.estimate)}` : "not yet known"],
+      ["Against unstructured", gain(summary, known.structure.minimize) ?? "–", baseline ? `${baseline.policy} would earn ${short(baseline.estimate)}` : "not enough rewards yet"],
     ]);
   }
 
@@ -123,13 +123,13 @@ export function experimentView(id) {
 
   function armsOf(summary) {
     const retired = new Set(known.experiment.retired_arms);
-    const told = new Map(summary.arms.map((arm) => [arm.arm, arm]));
+    const byArm = new Map(summary.arms.map((arm) => [arm.arm, arm]));
     const rows = known.structure.arms.map(({ name, look }) => {
       const out = retired.has(name);
       const verb = out ? "restore" : "retire";
-      const { decisions: shown, mean_reward: mean } = told.get(name) ?? { decisions: 0, mean_reward: null };
+      const { decisions: shown, mean_reward: mean } = byArm.get(name) ?? { decisions: 0, mean_reward: null };
       const work = async () => {
-        if (out || (await confirmed(`“${name}” will be shown to nobody until it is restored.`, "Retire"))) await act(() => post(`${path}/arms/${encodeURIComponent(name)}/${verb}`));
+        if (out || (await confirmed(`“${name}” is not shown to anyone until you restore it.`, "Retire"))) await act(() => post(`${path}/arms/${encodeURIComponent(name)}/${verb}`));
       };
       return h("tr", {},
         h("td", {}, h("span", { class: "row" }, armName(name, look), out ? h("span", { class: "tag warn" }, "retired") : null)),
@@ -144,7 +144,7 @@ export function experimentView(id) {
 
   function drawReward({ buckets: rows, baseline }) {
     const xs = rows.map((row) => Date.parse(row.start) / 1000);
-    const series = [{ label: known.experiment.policy, look: known.looks[0] }, { label: "equal chances (estimate)", look: CHANCE, width: 1.4 }];
+    const series = [{ label: known.experiment.policy, look: known.looks[0] }, { label: "uniformly random (estimate)", look: CHANCE, width: 1.4 }];
     const data = [xs, rows.map((row) => row.mean_reward), rows.map((row) => row.uniform)];
     if (baseline) {
       series.push({ label: `${baseline.policy} (estimate)`, look: known.looks[1], width: 1.8 });
@@ -153,13 +153,13 @@ export function experimentView(id) {
     reward.set(series, { height: 220, time: true }, data);
     put(rewardLegend, series.map(({ label, look }) => armName(label, look)));
     baselineText.textContent = baseline
-      ? `${baseline.how} It is ${short(baseline.estimate)} (${short(baseline.low)} to ${short(baseline.high)}); they earned ${short(baseline.logged)}.`
-      : "What an unstructured policy would have earned is estimated when more rewards are there.";
+      ? `${baseline.how} The estimate is ${short(baseline.estimate)} (${short(baseline.low)} to ${short(baseline.high)}); these decisions earned ${short(baseline.logged)}.`
+      : "The comparison with an unstructured policy needs more rewards.";
   }
 
   function drawSummary() {
     const { summary, structure } = known;
-    put(behind, summary.complete ? null : h("p", { class: "note" }, "Counting: the figures hold the older part of the log so far, and grow until all of it was counted once."));
+    put(behind, summary.complete ? null : h("p", { class: "note" }, "Still counting: so far the figures cover only the older part of the log."));
     put(facts, factsOf(summary));
     put(health, healthOf(summary));
     put(armsTable, armsOf(summary));
@@ -175,12 +175,12 @@ export function experimentView(id) {
     unusable.textContent = experiment.reason ?? "";
     if (rest.hidden) return;
     put(legend, structure.arms.length <= 12 ? structure.arms.map((arm) => armName(arm.name, arm.look)) : null);
-    structureText.textContent = `version ${known.version}, ${experiment.parameters.toLocaleString("en")} θ; new subjects get it`;
+    structureText.textContent = `version ${known.version}, ${experiment.parameters.toLocaleString("en")} visitor types; used for new subjects`;
     if (!known.drawn) {
       known.drawn = true;
       const chart = structure.kind === "interval" ? structureChart(structureBox, { height: 260 }) : thetaMap(structureBox);
       chart.setStructure(structure);
-      put(structureLegend, structure.kind === "interval" ? null : [bestArms(structure), h("span", {}, "colour: the best arm")]);
+      put(structureLegend, structure.kind === "interval" ? null : [bestArms(structure), h("span", {}, "colour: best option")]);
     }
     subjects.draw();
     if (known.summary) drawSummary();

@@ -1,4 +1,4 @@
-// Parts of a page are drawn anew; whoever stands on one of them, or presses it, does not lose it.
+// Parts of a page are redrawn; the element with the focus, or being pressed, is kept.
 
 // A click belongs to what is there both when a button goes down and when it comes up, so nothing is
 // drawn in between.
@@ -19,7 +19,7 @@ function release() {
 addEventListener("pointerdown", (event) => { pressed ||= event.button === 0; }, true);
 addEventListener("keydown", (event) => { pressed ||= event.key === " "; }, true);
 for (const name of ["pointerup", "pointercancel", "keyup", "blur"]) addEventListener(name, release, true);
-// A menu or a window of the system may keep the end of a press for itself.
+// A menu or a window of the system may swallow the end of a press.
 addEventListener("pointermove", (event) => { if (event.buttons === 0) release(); }, true);
 
 /** Draws when nothing is pressed, and gives the focus back to what has the same id, name or address. */

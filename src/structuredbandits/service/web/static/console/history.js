@@ -1,16 +1,16 @@
-// What was known of a subject before each of its decisions, from the steps that the API tells.
+// What was known of a subject before each of its decisions, from the steps that the API returns.
 import { stretchesOf } from "/static/console/structure.js";
 
 /**
  * The state before decision `at` (counted from 0), or now if `at` is the number of steps. `radii` are
- * told for now only; before, they follow from √(log rewards), the one thing that changes in them.
+ * reported only for now; earlier ones follow from √(log rewards), the only part that changes.
  */
 export function stateBefore(subject, steps, structure, at) {
   const names = structure.arms.map((arm) => arm.name);
   const now = at >= steps.length;
   const competing = now ? subject.competitive_arms : steps[at].competitive_arms;
   const runs = now ? subject.plausible.runs : steps[at].plausible.runs;
-  const { counts, means } = now ? told(subject.arms, names) : told(steps[at].arms, names);
+  const { counts, means } = now ? statistics(subject.arms, names) : statistics(steps[at].arms, names);
   return {
     counts,
     means,
@@ -22,7 +22,7 @@ export function stateBefore(subject, steps, structure, at) {
   };
 }
 
-function told(arms, names) {
+function statistics(arms, names) {
   return {
     counts: names.map((name) => arms[name]?.count ?? 0),
     means: names.map((name) => arms[name]?.mean ?? Number.NaN),

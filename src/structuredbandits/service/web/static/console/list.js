@@ -31,7 +31,7 @@ export function listView() {
       const one = experiments.find((experiment) => experiment.id === id);
       if (row && one && !row.contains(document.activeElement)) row.replaceWith(rowOf(one, summaries.get(id)));
     } catch {
-      // Its figures stay as they were; the list itself says if the service is gone.
+      // Its figures stay as they were; the list itself reports if the service is unavailable.
     } finally {
       asked.delete(id);
     }
@@ -60,7 +60,7 @@ export function listView() {
     put(body, experiments.map((one) => rowOf(one, summaries.get(one.id))));
     const empty = h("section", { class: "card empty" },
       h("h2", {}, "No experiment yet"),
-      h("p", { class: "soft" }, "An experiment is a structure, a policy and settings. Begin one when the service starts, or with POST /v1/experiments:"),
+      h("p", { class: "soft" }, "An experiment is a structure, a policy and settings. Create one when the service starts, or with POST /v1/experiments:"),
       h("pre", {}, SAMPLE));
     put(element,
       h("div", { class: "page-head" }, h("h1", {}, "Experiments"), h("span", { class: "live" }, "live")),

@@ -2,9 +2,9 @@
 import { get, key } from "/static/shared/api.js";
 import { h, put } from "/static/shared/elements.js";
 
-const READER = { path: "/v1/experiments", wish: "Give a key with the scope “read”." };
+const READER = { path: "/v1/experiments", wish: "Enter a key with the scope “read”." };
 
-/** A form for a key; `path` is what the key must open, and `wish` says which one that is. */
+/** A form for a key; `path` is what the key must open, and `wish` describes it. */
 export function loginView(onEntry, sentence, { path, wish } = READER) {
   const field = h("input", { type: "password", id: "key", autocomplete: "off", spellcheck: "false", required: true });
   const word = h("div", { role: "alert" }, sentence ? h("p", { class: "note bad" }, sentence) : null);
@@ -17,7 +17,7 @@ export function loginView(onEntry, sentence, { path, wish } = READER) {
     event.preventDefault();
     tries += 1;
     const mine = tries;
-    // The answer to a key is of no interest after another key was given, or elsewhere.
+    // An answer is ignored after another key was given or another page was opened.
     const isOver = () => mine !== tries || !form.isConnected;
     key.set(field.value.trim());
     try {
@@ -35,5 +35,5 @@ export function loginView(onEntry, sentence, { path, wish } = READER) {
     h("h1", { id: "login-title" }, "Sign in"),
     h("p", { class: "soft" }, `${wish} It stays in this tab until you close it or sign out, and is sent in a header, never in an address.`),
     form,
-    h("p", { class: "small soft" }, "To make one: ", h("code", {}, "structuredbandits keys create --scopes read")));
+    h("p", { class: "small soft" }, "To create one: ", h("code", {}, "structuredbandits keys create --scopes read")));
 }

@@ -1,4 +1,4 @@
-// The console's page: which view belongs to the address, who is let in, and when to look again.
+// The console's page: which view belongs to the address, sign-in, and when to refresh.
 import { experimentView } from "/static/console/experiment.js";
 import { keepingFocus } from "/static/console/focus.js";
 import { listView } from "/static/console/list.js";
@@ -26,8 +26,8 @@ let current = null;
 let turn = 0;
 
 /**
- * Shows what the address says, and tells whether it did: an answer that comes after another address
- * was chosen is dropped.
+ * Shows the view of the address, and returns whether it did: an answer that arrives after the address
+ * has changed is dropped.
  */
 async function show() {
   turn += 1;
@@ -84,7 +84,7 @@ function refuse(problem) {
     return;
   }
   trouble(problem.message);
-  put(byId("view"), h("p", {}, h("a", { href: "#/" }, "To all experiments")));
+  put(byId("view"), h("p", {}, h("a", { href: "#/" }, "All experiments")));
 }
 
 // The address belongs to the views, so the link to the content moves the focus without it.

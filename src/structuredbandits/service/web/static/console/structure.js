@@ -1,4 +1,4 @@
-// A structure as the API tells it, made into what the drawings read.
+// Converts a structure from the API into the form that the charts read.
 
 /** The answer of `/structures/{version}` with the looks of its arms. */
 export function readStructure(answer, looks) {
@@ -23,7 +23,7 @@ function layout(answer) {
   if (kind === "interval") return { kind, sides: ["theta"], axes: [values.map((value) => value[0])], labels: null };
   if (kind === "box" && values[0].length === 2) {
     const axes = [0, 1].map((side) => [...new Set(values.map((value) => value[side]))].sort((a, b) => a - b));
-    // A very fine grid is told in part, and is then no grid any more.
+    // A very fine grid is reported in part, and is then no longer a grid.
     if (axes[0].length * axes[1].length === values.length) return { kind, sides: ["θ1", "θ2"], axes, labels: null };
   }
   return { kind: "labels", sides: ["θ"], axes: null, labels: answer.parameters.map((label) => [label]) };

@@ -30,23 +30,23 @@ export function subjectView(id, name) {
   const place = h("span", { class: "number" });
   const step = (text, label, by) => h("button", { type: "button", class: "square", "aria-label": label, title: label, onclick: () => go(known.at + by) }, text);
   const card = (title, text, ...inside) => h("section", { class: "card", "aria-label": title }, h("header", {}, h("h2", {}, title), text ? h("p", {}, text) : null), ...inside);
-  const stepsCard = card("Step by step", "coloured: what an arm's rewards say of its mean; grey: the θ that this allows. Θ̂ is what all arms allow.", panels);
+  const stepsCard = card("Step by step", "coloured: the interval of an option's mean; grey: the visitor types that it allows. Those that all options allow are still possible.", panels);
   const element = h("div", {},
     h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Experiments"), " / ", h("a", { href: experimentLink(id) }, id), " / "),
     h("div", { class: "page-head" }, h("h1", {}, name), h("span", { class: "tag" }, "subject"),
-      h("div", { class: "row" }, h("span", { class: "live" }, "live"), h("button", { type: "button", id: "forget", onclick: forget }, "Forget…"))),
+      h("div", { class: "row" }, h("span", { class: "live" }, "live"), h("button", { type: "button", id: "forget", onclick: forget }, "Delete subject…"))),
     word,
     h("div", { class: "stack" }, facts, verdict,
-      card("What is plausible", "the reward functions, with the θ that the rewards so far do not contradict", boxes.structure,
+      card("Still possible", "mean reward per visitor type; marked are the types that the rewards so far do not contradict", boxes.structure,
         legend),
-      h("section", { class: "card stepper", "aria-label": "Which moment" },
-        h("div", { class: "row" }, step("◀", "One decision back", -1), step("▶", "One decision on", 1), h("button", { type: "button", onclick: () => go(Infinity) }, "Now")),
+      h("section", { class: "card stepper", "aria-label": "Point in time" },
+        h("div", { class: "row" }, step("◀", "Previous decision", -1), step("▶", "Next decision", 1), h("button", { type: "button", onclick: () => go(Infinity) }, "Now")),
         h("div", { class: "bar" }, bar), place),
       sentence,
-      h("div", { class: "two" }, card("Arms", "mean reward with its interval, and rewards received", boxes.arms), card("Sequence of pulls", "grey where an arm was out", boxes.pulls)),
+      h("div", { class: "two" }, card("Arms", "mean reward with its interval, and rewards received", boxes.arms), card("Sequence of pulls", "grey where an option was ruled out", boxes.pulls)),
       stepsCard,
-      card("Decisions", "choose one, by a click or with the arrow keys, to see what was known before it", older, h("div", { class: "steps-list" }, h("table", { id: "decisions" }, h("thead", {}, h("tr", {},
-        [["Round", "number"], ["Arm"], ["Probability", "number wide-only"], ["Reward", "number"], ["State"], ["Plausible", "number wide-only"], ["When", "wide-only"]].map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), rows)))));
+      card("Decisions", "select one by click or with the arrow keys to see what was known before it", older, h("div", { class: "steps-list" }, h("table", { id: "decisions" }, h("thead", {}, h("tr", {},
+        [["Round", "number"], ["Arm"], ["Probability", "number wide-only"], ["Reward", "number"], ["State"], ["Possible types", "number wide-only"], ["When", "wide-only"]].map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), rows)))));
   const charts = { arms: armsChart(boxes.arms, "rewards"), pulls: pullsChart(boxes.pulls), steps: stepsChart(panels), main: null };
 
   function load() {
@@ -56,15 +56,15 @@ export function subjectView(id, name) {
 
   async function look() {
     const subject = await get(path);
-    const told = JSON.stringify(subject);
+    const reported = JSON.stringify(subject);
     if (!known.structure) {
       const answer = await get(`${experimentPath(id)}/structures/${subject.structure_version}`);
       const looks = await get(`/v1/lab/looks?arms=${answer.arms.length}`);
       known.structure = readStructure(answer, looks.arms);
     }
-    // A decision or a reward changes what is told of the subject; else its steps are as they were.
-    // Both are taken at once, so that nobody sees the one without the other.
-    if (told !== known.told) Object.assign(known, { steps: await latestSteps(subject), subject, told });
+    // A decision or a reward changes the reported subject; otherwise its steps are unchanged.
+    // Both are taken at once, so that neither is shown without the other.
+    if (reported !== known.reported) Object.assign(known, { steps: await latestSteps(subject), subject, reported });
   }
 
   async function latestSteps(subject) {
@@ -80,7 +80,7 @@ export function subjectView(id, name) {
 
   async function forget() {
     if (!(await confirmed(`Delete “${name}” and all its data? This cannot be undone.`, "Delete"))) return;
-    // Nobody looks for whoever is being deleted: it would be told as a fault that the subject is gone.
+    // A subject that is being deleted is not requested again: the missing subject would be an error.
     view.live = false;
     await Promise.allSettled([known.loading]);
     try {
@@ -105,7 +105,7 @@ export function subjectView(id, name) {
       charts.main = interval ? structureChart(boxes.structure, { height: 320 }) : thetaMap(boxes.structure);
       charts.main.setStructure(structure);
       charts.arms.setStructure(structure.arms, null);
-      put(legend, interval ? [h("span", {}, h("i", {}), "Θ̂: θ still plausible"), h("span", {}, "grey: arm is out")] : [bestArms(structure), h("span", {}, "colour: the best arm; bright: θ still plausible")]);
+      put(legend, interval ? [h("span", {}, h("i", {}), "visitor types still possible"), h("span", {}, "grey: option ruled out")] : [bestArms(structure), h("span", {}, "colour: the best arm; bright: θ still plausible")]);
       stepsCard.hidden = !interval;
       if (interval) charts.steps.setStructure(structure);
     }
@@ -118,7 +118,7 @@ export function subjectView(id, name) {
     verdict.textContent = diagnostics.verdict;
     verdict.className = `note ${diagnostics.refuted ? "bad" : diagnostics.verdict.includes("doubtful") ? "warn" : diagnostics.rewards ? "good" : ""}`;
     put(rows, [...steps].reverse().map((one) => rowOf(one)));
-    put(older, before() ? `The latest ${steps.length.toLocaleString("en")} of ${last().toLocaleString("en")} decisions; the export has them all.` : null);
+    put(older, before() ? `The latest ${steps.length.toLocaleString("en")} of ${last().toLocaleString("en")} decisions; the export contains all of them.` : null);
     show();
   }
 
@@ -131,9 +131,9 @@ export function subjectView(id, name) {
     return figures([
       ["Decisions", subject.decided.toLocaleString("en")],
       ["Rewards", subject.received.toLocaleString("en"), pending ? `${pending} pending` : "none pending"],
-      ["Plausible θ", percent(subject.plausible.count / subject.plausible.of), `${subject.plausible.count} of ${subject.plausible.of}`],
-      ["Competitive arms", subject.competitive_arms.length, `of ${Object.keys(subject.arms).length}`],
-      ["Best explanation", subject.diagnostics.best_fit ?? "–", "θ that fits the rewards best"],
+      ["Possible visitor types", percent(subject.plausible.count / subject.plausible.of), `${subject.plausible.count} of ${subject.plausible.of}`],
+      ["Options still in play", subject.competitive_arms.length, `of ${Object.keys(subject.arms).length}`],
+      ["Best fit", subject.diagnostics.best_fit ?? "–", "visitor type that fits the rewards best"],
       ["First seen", time(subject.created), `structure version ${subject.structure_version}`],
     ]);
   }
@@ -190,11 +190,11 @@ export function subjectView(id, name) {
     const names = (positions) => listing(positions.map((k) => nameOf(known.structure.arms[k].name, bare ? 1 : 99)));
     const out = known.structure.arms.map((_, k) => k).filter((k) => !state.competitive.includes(k));
     const begin = now ? "Now" : `Before decision ${known.steps[at].round.toLocaleString("en")}`;
-    if (state.share === 0) return `${begin} no θ explains the rewards, so every arm competes.`;
+    if (state.share === 0) return `${begin}: no visitor type explains the rewards, so every option stays in play.`;
     const next = now ? "" : ` Then “${known.steps[at].arm}” was drawn with probability ${short(known.steps[at].probability)}.`;
-    const many = state.competitive.length > 6 ? `${state.competitive.length} arms compete` : `${names(state.competitive)} ${state.competitive.length === 1 ? "competes" : "compete"}`;
-    const gone = out.length === 0 ? "none is out" : out.length > 6 ? `${out.length} are out` : `${names(out)} ${out.length === 1 ? "is" : "are"} out`;
-    return `${begin} ${percent(state.share)} of Θ is plausible: ${many}; ${gone}.${next}`;
+    const many = state.competitive.length > 6 ? `${state.competitive.length} options are still in play` : `${names(state.competitive)} ${state.competitive.length === 1 ? "is still in play" : "are still in play"}`;
+    const gone = out.length === 0 ? "none is ruled out" : out.length > 6 ? `${out.length} are ruled out` : `${names(out)} ${out.length === 1 ? "is" : "are"} ruled out`;
+    return `${begin}: ${percent(state.share)} of the visitor types are still possible: ${many}; ${gone}.${next}`;
   }
 
   const view = { element, load, draw, live: true, title: name };

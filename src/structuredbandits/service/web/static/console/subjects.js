@@ -6,18 +6,18 @@ import { h, put } from "/static/shared/elements.js";
 const ROWS = 15;
 
 export function subjectsCard(id) {
-  let trail = []; // behind which id each page begins, from the second to the present one
+  let trail = []; // the id after which each page begins, from the second page to the current one
   let moving = false;
   let page = { subjects: [], next: null };
   const body = h("tbody", {});
-  const field = h("input", { type: "search", id: "find-subject", "aria-label": "A subject's id", placeholder: "A subject's id" });
+  const field = h("input", { type: "search", id: "find-subject", "aria-label": "Subject ID", placeholder: "Subject ID" });
   const find = h("form", { class: "find" }, field, h("button", { type: "submit" }, "Open"));
   const word = h("div", { role: "alert" });
-  const back = h("button", { type: "button", onclick: () => move(trail.slice(0, -1)) }, "Before");
-  const on = h("button", { type: "button", onclick: () => move([...trail, page.next]) }, "More");
+  const back = h("button", { type: "button", onclick: () => move(trail.slice(0, -1)) }, "Previous");
+  const on = h("button", { type: "button", onclick: () => move([...trail, page.next]) }, "Next");
   const heads = [["Subject"], ["Decisions", "number"], ["Rewards", "number"], ["Structure", "number wide-only"], ["First seen", "wide-only"]];
   const element = h("section", { class: "card", "aria-label": "Subjects" },
-    h("header", {}, h("h2", {}, "Subjects"), h("p", {}, "somebody anonymous; in the order of their ids")),
+    h("header", {}, h("h2", {}, "Subjects"), h("p", {}, "anonymous visitors, sorted by ID")),
     find,
     h("div", { class: "scroll" }, h("table", { id: "subjects" }, h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), body)),
     word, h("div", { class: "row" }, back, on));
@@ -26,7 +26,7 @@ export function subjectsCard(id) {
     if (field.value.trim()) location.hash = subjectLink(id, field.value.trim());
   });
 
-  // One page at a time: only when it is there one knows what comes after it.
+  // One page at a time: each page contains the cursor of the next.
   async function move(next) {
     if (moving) return;
     moving = true;
@@ -59,7 +59,7 @@ export function subjectsCard(id) {
       h("td", { class: "number" }, one.received.toLocaleString("en")),
       h("td", { class: "number wide-only" }, `version ${one.structure_version}`),
       h("td", { class: "soft small nowrap wide-only" }, time(one.created))));
-    put(body, rows.length ? rows : h("tr", {}, h("td", { colspan: 5, class: "soft" }, "Nobody yet.")));
+    put(body, rows.length ? rows : h("tr", {}, h("td", { colspan: 5, class: "soft" }, "No subjects yet.")));
     back.disabled = trail.length === 0;
     on.disabled = page.next === null;
   }

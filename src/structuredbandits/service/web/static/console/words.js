@@ -9,7 +9,7 @@ export const experimentPath = (id) => `/v1/experiments/${encodeURIComponent(id)}
 
 const STATES = { running: "good", paused: "warn", unusable: "bad" };
 
-/** The state of an experiment; of one that cannot be served a pointer that rests on it tells why. */
+/** The state of an experiment; hovering shows why one cannot be served. */
 export function stateTag({ state, reason }) {
   return h("span", { class: `tag ${STATES[state] ?? "warn"}`, title: reason }, state);
 }
@@ -54,7 +54,7 @@ export function gain({ baseline }, minimize) {
   if (!baseline) return null;
   const difference = baseline.logged - baseline.estimate;
   const better = minimize ? difference < 0 : difference > 0;
-  // A colour would say more than the log does while the interval holds both.
+  // No colour while the interval contains both signs: the log does not decide.
   const clear = baseline.logged < baseline.low || baseline.logged > baseline.high;
   const text = `${difference >= 0 ? "+" : "−"}${short(Math.abs(difference))}`;
   return h("span", { class: clear ? (better ? "up" : "down") : null }, text);

@@ -25,12 +25,12 @@ export function openEditor(dialog, drawn, shown) {
   const button = (text, act, kind) => h("button", { type: "button", class: kind, onclick: act }, text);
   put(dialog, h("div", { class: "editor" },
     h("h2", { id: "editor-title" }, "Draw a structure"),
-    h("p", { class: "small soft" }, "Choose an arm. Drag its points; click beside them to add one; Delete removes the chosen one. Arrow keys move it (with Shift: further)."),
+    h("p", { class: "small soft" }, "Choose an arm. Drag its points; click elsewhere to add one; Delete removes the chosen one. Arrow keys move it (with Shift: further)."),
     armBox, chart, problem,
     h("div", { class: "editor-fields" }, fields.all),
     h("div", { class: "row" },
       button("Add arm", addArm), button("Remove arm", removeArm), button("Add point", () => addPoint(null)), button("Remove point", removePoint),
-      h("span", { class: "top-end" }), button("Cancel", () => finish(null)), button("Use it", () => finish(resultOf()), "main"))));
+      h("span", { class: "top-end" }), button("Cancel", () => finish(null)), button("Use this structure", () => finish(resultOf()), "main"))));
 
   const area = { now: null };
   function draw() {
@@ -220,6 +220,6 @@ function withRanges(arms, sigma) {
   const all = arms.flatMap((arm) => arm.points);
   const means = all.map((point) => point[1]);
   const [least, most] = [Math.min(...means), Math.max(...means)];
-  const room = 0.15 * (most - least || 1);
-  return { arms, sigma, low: arms[0].points[0][0], high: arms[0].points.at(-1)[0], bottom: round(least - room), top: round(most + room) };
+  const padding = 0.15 * (most - least || 1);
+  return { arms, sigma, low: arms[0].points[0][0], high: arms[0].points.at(-1)[0], bottom: round(least - padding), top: round(most + padding) };
 }

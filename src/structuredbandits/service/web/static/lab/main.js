@@ -17,7 +17,7 @@ import { byId, h, put } from "/static/shared/elements.js";
 import { listing, percent } from "/static/shared/numbers.js";
 import { themeSwitch } from "/static/shared/top.js";
 
-const SLOW = "Computing… The first run of a policy compiles it for this machine, which takes some seconds.";
+const SLOW = "Computing… The first run of a policy compiles it for this machine, which takes a few seconds.";
 const page = { choice: { problem: "three-arms" }, drawn: null, structure: null, answer: null, watched: "ucb-c" };
 
 byId("top-end").append(themeSwitch());
@@ -62,7 +62,7 @@ async function chooseStructure(choice) {
 function showLegend(structure) {
   const interval = structure.kind === "interval";
   const words = interval
-    ? [h("span", {}, h("i", { class: "is-plausible" }), "Θ̂: θ still plausible"), h("span", {}, "grey curve: arm is out"), h("span", {}, "drag θ*, or focus it and use the arrow keys")]
+    ? [h("span", {}, h("i", { class: "is-plausible" }), "Θ̂: θ still plausible"), h("span", {}, "grey curve: arm ruled out"), h("span", {}, "drag θ*, or focus it and use the arrow keys")]
     : [...bestArms(structure), h("span", {}, "colour: the best arm"), h("span", {}, "bright: θ still plausible"), h("span", {}, "outlined: θ*; click to move it")];
   put(byId("structure-legend"), words);
 }
@@ -73,11 +73,11 @@ function moveTheta(theta) {
   return runAgain();
 }
 
-// One request is under way at a time, also while θ* is dragged, and the latest wish follows it.
+// One request is under way at a time, also while θ* is dragged, and the latest request follows it.
 let running = false;
 let wanted = false;
 
-/** What a reader wishes for: a sentence about the wish before it is out of date now. */
+/** Called when the user wants something else: a message about the previous request is out of date. */
 function runAgain() {
   trouble(null);
   return run();
@@ -100,12 +100,12 @@ async function run() {
     if (!answer.policies.some((run) => run.policy === page.watched)) {
       page.watched = (answer.policies.find((run) => run.sets) ?? answer.policies[0]).policy;
     }
-    // No trouble(null): what the page says by now may be about a later wish than this answer.
+    // No trouble(null): the message on the page may already be about a later request.
     showRun();
   } catch (problem) {
-    // Neither over what was wished since, nor over what was said since: the next run tells it again.
+    // Not if something else was requested or reported since: the next run reports it again.
     if (!wanted && !byId("trouble").hasChildNodes()) trouble(problem.message);
-    // In place of the word that it takes long.
+    // Replaces the message that it takes long.
     if (page.answer) showRound(player.round);
     else byId("sentence").textContent = "";
   } finally {
@@ -128,7 +128,7 @@ function showRun() {
   const series = answer.policies.map((one) => ({ label: one.policy, look: one.look, width: one.policy === page.watched ? 3.4 : 2 }));
   regret.set(series, { height: 230, xRange: () => [0, shownRounds(player.round, answer.rounds)], yRange: (_, __, high) => [0, high > 0 ? 1.06 * high : 1] }, regretUntil(player.round));
   byId("arms-text").textContent = `of ${page.watched}; tall marks are the true means at θ*`;
-  byId("pulls-text").textContent = run.sets ? `of ${page.watched}; grey where an arm was out` : `of ${page.watched}`;
+  byId("pulls-text").textContent = run.sets ? `of ${page.watched}; grey where an arm was ruled out` : `of ${page.watched}`;
   player.setRounds(answer.rounds);
 }
 
@@ -157,11 +157,11 @@ function sentenceOf(state, round) {
   const name = (k) => nameOf(page.structure.arms[k].name, short ? 1 : 99);
   const begin = round === 0 ? "Before the first round" : `After ${round.toLocaleString("en")} rounds`;
   const last = state.pulled === null ? "" : ` Last pull: ${name(state.pulled)}.`;
-  if (!state.competitive) return `${begin}: ${page.watched} keeps no set of plausible θ, so every arm stays in.${last}`;
+  if (!state.competitive) return `${begin}: ${page.watched} does not keep a set of plausible θ, so every arm stays in.${last}`;
   const out = page.structure.arms.map((_, k) => k).filter((k) => !state.competitive.includes(k));
   if (state.share === 0) return `${begin} no θ is plausible to ${page.watched}, so every arm competes.${last}`;
   const competing = state.competitive.length === 1 ? `only ${name(state.competitive[0])} competes` : `${listing(state.competitive.map(name))} compete`;
-  const gone = out.length ? `; ${listing(out.map(name))} ${out.length === 1 ? "is" : "are"} out` : "";
+  const gone = out.length ? `; ${listing(out.map(name))} ${out.length === 1 ? "is" : "are"} ruled out` : "";
   return `${begin} ${percent(state.share)} of Θ is plausible to ${page.watched}: ${competing}${gone}.${last}`;
 }
 
@@ -200,7 +200,7 @@ function signIn(problem) {
   const known = Boolean(key.get());
   key.forget();
   showLab(false);
-  put(byId("login"), loginView(begin, known ? problem.message : null, { path: "/v1/lab/problems", wish: "Any key of the service opens the lab." }));
+  put(byId("login"), loginView(begin, known ? problem.message : null, { path: "/v1/lab/problems", wish: "Any API key of the service can open the lab." }));
 }
 
 await begin();

@@ -1,4 +1,4 @@
-// Step, play, pause and speed: moves one number, the round, and tells who listens.
+// Step, play, pause and speed: changes the round and notifies the listener.
 import { h, put, s } from "/static/shared/elements.js";
 
 const ICONS = {
@@ -25,16 +25,16 @@ export function playback(element, onRound) {
   const play = h("button", { type: "button", class: "main", onclick: () => setPlaying(!playing) });
   const bar = h("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Round", oninput: () => go(Number(bar.value)) });
   const text = h("span", { class: "round" });
-  const speed = h("select", { "aria-label": "Rounds a second" }, SPEEDS.map((n) => h("option", { value: n }, `${n} rounds/s`)));
+  const speed = h("select", { "aria-label": "Rounds per second" }, SPEEDS.map((n) => h("option", { value: n }, `${n} rounds/s`)));
   speed.value = 20;
   put(
     element,
     h("div", { class: "row buttons" },
-      button("first", "Back to the beginning", () => go(0)),
-      button("back", "One round back", () => go(round - 1)),
+      button("first", "First round", () => go(0)),
+      button("back", "Previous round", () => go(round - 1)),
       play,
-      button("on", "One round on", () => go(round + 1)),
-      button("last", "To the end", () => go(rounds)),
+      button("on", "Next round", () => go(round + 1)),
+      button("last", "Last round", () => go(rounds)),
     ),
     h("div", { class: "bar" }, bar),
     text,
@@ -93,7 +93,7 @@ export function playback(element, onRound) {
 
   show();
   return {
-    /** Takes a new run of so many rounds; the place in it is kept where possible. */
+    /** Takes a new run of this many rounds; the position in it is kept where possible. */
     setRounds(next) {
       rounds = next;
       move(round);

@@ -25,7 +25,7 @@ export function scoreTable(table, onWatch) {
 
   return {
     // Rows stay while the policies do: an answer that comes during a press or a choice by keys must
-    // not take away what is pressed or chosen.
+    // not remove what is pressed or chosen.
     setRun(next, watched) {
       answer = next;
       const same = rows.length === next.policies.length && rows.every((row, i) => row.policy === next.policies[i].policy);
@@ -35,7 +35,7 @@ export function scoreTable(table, onWatch) {
         row.radio.checked = row.policy === watched;
       });
     },
-    /** The next run is drawn anew, in the colours of that moment. */
+    /** The next run is redrawn in the current colours. */
     clear() {
       rows = [];
     },

@@ -34,7 +34,7 @@ export function setupForm(form, listeners, trouble) {
       h("div", { class: "add" }, other, h("button", { type: "button", id: "add-policy", onclick: addPolicy }, "Add")), names),
     h("fieldset", { class: "pair" }, h("legend", { class: "visually-hidden" }, "Run"),
       h("label", { class: "field" }, "Rounds", rounds), h("label", { class: "field" }, "Seed", seed)),
-    h("button", { type: "button", id: "new-luck", onclick: () => { seed.value = (Number(seed.value) + 1) % 4294967296; listeners.run(); } }, "Other luck"),
+    h("button", { type: "button", id: "new-seed", onclick: () => { seed.value = (Number(seed.value) + 1) % 4294967296; listeners.run(); } }, "New random seed"),
   );
   form.addEventListener("submit", (event) => event.preventDefault());
   other.addEventListener("keydown", (event) => { if (event.key === "Enter") addPolicy(); });
@@ -48,7 +48,7 @@ export function setupForm(form, listeners, trouble) {
     const name = other.value.trim().toLowerCase();
     if (!name) return trouble("Type the name of a policy first, for example ucb-c(alpha=2).");
     if (chosen.includes(name)) return trouble(`Policy ${name} is already in the list.`);
-    if (chosen.length >= MOST_POLICIES) return trouble(`At most ${MOST_POLICIES} policies run beside one another; take one out first.`);
+    if (chosen.length >= MOST_POLICIES) return trouble(`At most ${MOST_POLICIES} policies can run at once; remove one first.`);
     extra.push(name);
     chosen.push(name);
     other.value = "";
@@ -71,7 +71,7 @@ export function setupForm(form, listeners, trouble) {
   function choose(name, box) {
     if (box.checked && chosen.length >= MOST_POLICIES) {
       box.checked = false;
-      return trouble(`At most ${MOST_POLICIES} policies run beside one another; take one out first.`);
+      return trouble(`At most ${MOST_POLICIES} policies can run at once; remove one first.`);
     }
     chosen = box.checked ? [...chosen, name] : chosen.filter((one) => one !== name);
     if (!box.checked) extra = extra.filter((one) => one !== name || chosen.includes(one));

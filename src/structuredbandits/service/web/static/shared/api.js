@@ -1,4 +1,4 @@
-// Asks the service. The key lives in this tab's sessionStorage and travels in a header only.
+// Sends requests to the service. The key is kept in the sessionStorage of this tab and sent in a header only.
 
 const KEY = "structuredbandits-key";
 
@@ -8,7 +8,7 @@ export const key = {
   forget: () => sessionStorage.removeItem(KEY),
 };
 
-/** A refusal of the service, with the sentence it gave. */
+/** An error of the service, with its message. */
 export class Refusal extends Error {
   constructor(status, code, message) {
     super(message);
@@ -27,14 +27,14 @@ const pause = (seconds, signal) =>
   });
 
 async function refusalOf(response) {
-  let told = {};
+  let error = {};
   try {
-    told = (await response.json()).error ?? {};
+    error = (await response.json()).error ?? {};
   } catch {
-    // The answer is no JSON: something between the page and the service gave it.
+    // The response is not JSON: it comes from something between the page and the service.
   }
-  const message = [told.message ?? `The service answered ${response.status}.`, told.remedy].filter(Boolean).join(" ");
-  return new Refusal(response.status, told.code ?? "unknown", message);
+  const message = [error.message ?? `The service answered ${response.status}.`, error.remedy].filter(Boolean).join(" ");
+  return new Refusal(response.status, error.code ?? "unknown", message);
 }
 
 /** Sends a request and returns the answer's JSON; waits and tries again while the service is busy. */
@@ -48,7 +48,7 @@ export async function ask(method, path, body, { signal, patience = 5 } = {}) {
       response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
     } catch (problem) {
       if (problem.name === "AbortError") throw problem;
-      throw new Refusal(0, "unreachable", "The service does not answer; check that it runs and try again.");
+      throw new Refusal(0, "unreachable", "The service does not answer; check that it is running and try again.");
     }
     if (response.ok) return response.status === 204 ? null : response.json();
     if (response.status !== 429 || attempt > patience) throw await refusalOf(response);

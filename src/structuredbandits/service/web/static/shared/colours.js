@@ -1,4 +1,4 @@
-// Keeps the figures' colours legible on a light and on a dark page, and tells when the theme changes.
+// Keeps the figures' colours legible on a light and on a dark page, and reports changes of the theme.
 
 function channels(hex) {
   return [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16) / 255);
@@ -30,10 +30,10 @@ export function legible(colour) {
   if (!known.has(key)) {
     const goal = ground === "dark" ? 1 : 0;
     const original = channels(colour);
-    // Yellowish colours are light by nature: 2.2 keeps them what they are on white. On dark, 3 is
+    // Yellowish colours are light: 2.2 leaves them unchanged on white. On dark, 3 is
     // enough for a line, and more would make wine and purple look alike.
     const least = ground === "dark" ? 3 : 2.2;
-    // Black becomes nearly white: a grey would look like an arm that is out.
+    // Black becomes nearly white: a grey would look like an arm that is ruled out.
     let mixed = ground === "dark" && Math.max(...original) < 0.1 ? channels("#e7eaee") : original;
     for (let share = 0; share <= 1 && contrast(mixed, GROUNDS[ground]) < least; share += 0.05) {
       mixed = original.map((c) => (1 - share) * c + share * goal);

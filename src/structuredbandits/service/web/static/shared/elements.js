@@ -23,7 +23,7 @@ export function s(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** Replaces what an element holds. */
+/** Replaces the content of an element. */
 export function put(element, ...children) {
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
 }
@@ -44,7 +44,7 @@ export function whenResized(element, draw) {
   return () => observer.disconnect();
 }
 
-/** A short line in the look of a policy or an arm, to stand beside its name. */
+/** A short line in the style of a policy or an arm, shown next to its name. */
 export function swatch(look, colour) {
   const dash = look.dash.map((length) => length * 2).join(" ");
   return s(

@@ -25,7 +25,7 @@ export function listing(names) {
   return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
-/** Round numbers that cut a range into about so many parts. */
+/** Round numbers that divide a range into about this many parts. */
 export function ticks(low, high, parts) {
   const span = high - low;
   if (!(span > 0)) return [low];

@@ -1,0 +1,1 @@
+"""Background jobs: reward deadlines, retention, and unfinished deletions."""

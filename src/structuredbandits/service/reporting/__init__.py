@@ -1,0 +1,1 @@
+"""Reports over many decisions: the summary, aggregates, and the exported event log."""

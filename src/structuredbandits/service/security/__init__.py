@@ -1,0 +1,1 @@
+"""API keys and how a running service looks them up."""

@@ -1,0 +1,175 @@
+"""API keys: created, shown once, stored as hashes only, each with its scopes.
+
+A key has 256 random bits, so a plain hash is enough: there is nothing to guess.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from structuredbandits.errors import InvalidInput, suggestion
+from structuredbandits.service.audit import write_audit
+from structuredbandits.service.experiments.stored_experiment import (
+    find_experiment,
+    require_experiment,
+)
+from structuredbandits.service.security.publishable_keys import (
+    PREFIX,
+    PublicTerms,
+    token_secret,
+)
+from structuredbandits.service.storage import tables
+from structuredbandits.service.storage.database import now
+
+_PUBLIC_SCOPES = frozenset({"decide", "reward"})
+SCOPES = ("decide", "reward", "read", "admin")
+_KEY = re.compile(r"sbp?_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What a key allows."""
+
+    id: str | None
+    scopes: frozenset[str]
+    experiment: str | None = None
+    label: str = ""
+    created: int = 0
+    revoked: int | None = None
+    public: PublicTerms | None = None  # of a publishable key
+
+    def allows(self, scope: str, experiment: str | None = None) -> bool:
+        """Whether it allows a scope, in an experiment.
+
+        Examples
+        --------
+        >>> grant = Grant("1", frozenset({"decide"}), "shop")
+        >>> grant.allows("decide", "shop"), grant.allows("decide", "news")
+        (True, False)
+        """
+        fits = scope in self.scopes or "admin" in self.scopes
+        return fits and (self.experiment is None or experiment == self.experiment)
+
+
+EVERYTHING = Grant(None, frozenset(SCOPES), label="insecure")
+
+
+def read_scopes(scopes: Iterable[str]) -> frozenset[str]:
+    """Check the names of scopes."""
+    chosen = frozenset(scope.strip().lower() for scope in scopes if scope.strip())
+    for scope in sorted(chosen):
+        if scope not in SCOPES:
+            raise InvalidInput(f"there is no scope {scope!r}; {suggestion(scope, SCOPES)}.")
+    if not chosen:
+        raise InvalidInput(f"a key needs a scope; choose from {', '.join(SCOPES)}.")
+    return chosen
+
+
+def create_key(
+    connection: Connection,
+    scopes: Iterable[str],
+    experiment: str | None = None,
+    label: str = "",
+    public: PublicTerms | None = None,
+) -> tuple[str, Grant]:
+    """Create a key; its text is returned only here."""
+    chosen = read_scopes(scopes)
+    if public is not None and (experiment is None or not chosen <= _PUBLIC_SCOPES):
+        raise InvalidInput(
+            "a publishable key is for one experiment and the scopes decide and reward; name the "
+            "experiment, and leave other scopes out."
+        )
+    if len(label) > 200:
+        raise InvalidInput(f"the label has {len(label)} characters; give at most 200.")
+    if experiment is not None and find_experiment(connection, experiment) is None:
+        raise InvalidInput(
+            f"there is no experiment {experiment!r}; create it first, or leave it out."
+        )
+    number, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    text = f"{'sb_' if public is None else PREFIX}{number}_{secret}"
+    grant = Grant(number, chosen, experiment, label, now(), public=public)
+    connection.execute(
+        insert(tables.keys),
+        {
+            "id": number,
+            "hash": _hash(text),
+            "scopes": ",".join(sorted(chosen)),
+            "experiment": experiment,
+            "label": label,
+            "created": grant.created,
+            "revoked": None,
+            "public_terms": None if public is None else public.to_json(),
+        },
+    )
+    write_audit(
+        connection, "create key", {"id": number, "scopes": sorted(chosen)}, experiment=experiment
+    )
+    return text, grant
+
+
+def subject_secret(connection: Connection, grant: Grant) -> str | None:
+    """Return the secret that signs subjects, if a publishable key needs their tokens."""
+    if grant.public is None or not grant.public.signed:
+        return None
+    assert grant.id is not None
+    assert grant.experiment is not None
+    return token_secret(require_experiment(connection, grant.experiment).seed, grant.id)
+
+
+def key_id(text: str) -> str | None:
+    """The public part of a key; None if the text is not a key."""
+    found = _KEY.fullmatch(text)
+    return None if found is None else found[1]
+
+
+def find_key(connection: Connection, number: str) -> tuple[str, Grant] | None:
+    """Return the hash of a key and its grant."""
+    row = connection.execute(select(tables.keys).where(tables.keys.c.id == number)).first()
+    if row is None:
+        return None
+    return row.hash, _grant(row)
+
+
+def _grant(row: Row[Any]) -> Grant:
+    scopes = frozenset(row.scopes.split(","))
+    public = None if row.public_terms is None else PublicTerms.from_json(row.public_terms)
+    return Grant(row.id, scopes, row.experiment, row.label, row.created, row.revoked, public)
+
+
+def fits(text: str, stored: str) -> bool:
+    """Whether a key is the one that was hashed."""
+    return hmac.compare_digest(_hash(text), stored)
+
+
+def list_keys(connection: Connection) -> list[Grant]:
+    """Return the grants of all keys."""
+    rows = connection.execute(select(tables.keys).order_by(tables.keys.c.created))
+    return [_grant(row) for row in rows]
+
+
+def revoke_key(connection: Connection, number: str) -> Grant:
+    """Revoke a key."""
+    found = find_key(connection, number)
+    if found is None:
+        raise InvalidInput(f"there is no key {number!r}; list them to see their ids.")
+    if found[1].revoked is None:
+        moment = now()
+        connection.execute(
+            update(tables.keys).where(tables.keys.c.id == number).values(revoked=moment)
+        )
+        write_audit(connection, "revoke key", {"id": number}, experiment=found[1].experiment)
+    again = find_key(connection, number)
+    assert again is not None
+    return again[1]
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Subjects: their state, their history, and their deletion."""
