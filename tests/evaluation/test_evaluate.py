@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import structuredbandits as sb
-from structuredbandits.evaluation._intervals import effective_size, ratio_of_sums
+from structuredbandits.evaluation._value_intervals import effective_size, ratio_of_sums
 from structuredbandits.policies.structured.hierarchical_model import expected_rewards
 
 STRUCTURE = sb.Structure.from_table(

@@ -108,7 +108,9 @@ class ForgetsAtTheEnd(Database):
 )
 def test_a_broken_storage_is_found(broken: Any, message: str, tmp_path: Path) -> None:
     path = str(tmp_path / "broken.db")
-    settings = ServiceSettings(database=path, lock_seconds=1.0)
+    # A reader that can write waits for a lock until it gives up; the others never wait that long.
+    seconds = 1.0 if broken is WritesWhileReading else 60.0
+    settings = ServiceSettings(database=path, lock_seconds=seconds)
     with pytest.raises(Exception, match=message):
         check_storage(lambda: broken(read_url(path), settings))
 

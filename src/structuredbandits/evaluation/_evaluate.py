@@ -22,11 +22,15 @@ from structuredbandits.evaluation._interval_choice import (
     reward_limits,
     sum_by_unit,
 )
-from structuredbandits.evaluation._intervals import IntervalRule, effective_size, ratio_of_sums
 from structuredbandits.evaluation._ips import Terms, choice_probabilities, ips_terms, snips_terms
 from structuredbandits.evaluation._replay import replay_terms
 from structuredbandits.evaluation._target_policy import is_fixed, make_target, named_arms
 from structuredbandits.evaluation._value_estimate import Estimate
+from structuredbandits.evaluation._value_intervals import (
+    IntervalRule,
+    effective_size,
+    ratio_of_sums,
+)
 from structuredbandits.learning.estimation import check_level
 from structuredbandits.policies.algorithm import Algorithm
 from structuredbandits.problems import load_structure
