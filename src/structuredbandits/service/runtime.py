@@ -124,6 +124,7 @@ class Service:
         self.commits.close(self.settings.request_seconds)
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._background.shutdown(wait=False, cancel_futures=True)
+        self.key_cache.close()
         self.database.close()
 
     # -- writing -----------------------------------------------------------------------------------
@@ -155,9 +156,7 @@ class Service:
                 with self.database.read(limit) as connection:
                     return work(connection)
             except SQLAlchemyError as error:
-                code = database_code(error)
-                self.metrics.database_errors.labels(code or "none").inc()
-                _log.warning("a read failed: %s", kind_of(error), extra={"database_code": code})
+                self.read_failed("a read failed", error)
                 raise unavailable(kind_of(error)) from error
             finally:
                 del self._reading[mark]
@@ -167,6 +166,12 @@ class Service:
             # Computing may take long; waiting for an unresponsive database may not.
             await self.read(lambda connection: connection.execute(text("SELECT 1")).close())
         return await self._bounded(self._pool, job, limit)
+
+    def read_failed(self, what: str, error: SQLAlchemyError) -> None:
+        """Count and log an error of the database."""
+        code = database_code(error)
+        self.metrics.database_errors.labels(code or "none").inc()
+        _log.warning("%s: %s", what, kind_of(error), extra={"database_code": code})
 
     def _reject_if_stuck(self) -> None:
         """Reject reads while all readers are stuck, instead of queueing behind them."""

@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,6 +136,12 @@ def find_key(connection: Connection, number: str) -> tuple[str, Grant] | None:
     if row is None:
         return None
     return row.hash, _grant(row)
+
+
+def find_keys(connection: Connection, numbers: Sequence[str]) -> dict[str, tuple[str, Grant]]:
+    """Return the hashes of keys and their grants, by ID."""
+    rows = connection.execute(select(tables.keys).where(tables.keys.c.id.in_(numbers)))
+    return {row.id: (row.hash, _grant(row)) for row in rows}
 
 
 def _grant(row: Row[Any]) -> Grant:

@@ -33,6 +33,8 @@ SCHEMA_LOCK = 0x5B_5C4E
 _READ_ONLY = "25006"
 # Time limit of a statement of a background job.
 _PATIENT_SECONDS = 60
+# The connection of look-ups of keys.
+_KEY_READERS = 1
 # Of SQLite's own steps; they take less than a millisecond.
 _STEPS_BETWEEN_LOOKS = 10_000
 
@@ -204,7 +206,7 @@ def _sqlite_engine(url: URL, settings: ServiceSettings, writes: bool) -> Engine:
     engine = create_engine(
         url,
         poolclass=QueuePool,
-        pool_size=1 if writes else settings.readers,
+        pool_size=1 if writes else settings.readers + _KEY_READERS,
         max_overflow=4,
         pool_timeout=settings.lock_seconds,
         connect_args={"timeout": settings.lock_seconds, "check_same_thread": False},
@@ -241,7 +243,7 @@ def _postgresql_engine(url: URL, settings: ServiceSettings, writes: bool) -> Eng
     engine = create_engine(
         url,
         poolclass=QueuePool,
-        pool_size=settings.writers if writes else settings.readers,
+        pool_size=settings.writers if writes else settings.readers + _KEY_READERS,
         max_overflow=2,
         pool_timeout=settings.lock_seconds,
         pool_pre_ping=False,
