@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 @contextlib.contextmanager
 def atomic_file(
-    target: Path, *, folder: Path | None = None, durable: bool = True
+    target: Path, *, folder: Path | None = None, durable: bool = True, private: bool = False
 ) -> Iterator[BinaryIO]:
     """A file to write to, which replaces ``target`` at the end of the block.
 
@@ -30,10 +30,12 @@ def atomic_file(
         folder of ``target``.
     durable
         Whether to wait until the content is on the disk; a cache does not need that.
+    private
+        Whether only its owner may read it.
     """
     temporary = (folder or target.parent) / f".{secrets.token_hex(12)}"
     try:
-        with temporary.open("xb") as file:
+        with open(temporary, "xb", opener=_private_opener if private else None) as file:
             yield file
             if durable:
                 file.flush()
@@ -41,6 +43,10 @@ def atomic_file(
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _private_opener(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def write_atomically(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import tempfile
 import zipfile
 import zlib
@@ -26,6 +27,7 @@ from structuredbandits.service.storage.migrate import (
     newest_version,
     schema_version,
 )
+from structuredbandits.structure._zip_entries import check_entries
 
 FORMAT = "structuredbandits.backup"
 _ABOUT = "backup.json"
@@ -42,8 +44,12 @@ _TABLES = (
 _NUMBERED = (tables.subjects, tables.audit)
 _SETTLEMENTS = "settlements"
 _ROWS_AT_ONCE = 2_000
-# The largest row is a structure of five million means in base64.
+# The largest row is a structure of five million means in base64; all others are small. A line of
+# JSON may need twenty times its size in memory, unless it is one long text.
 _LINE_BYTES = 100_000_000
+_SMALL_LINE_BYTES = 2_000_000
+_ABOUT_BYTES = 100_000
+_VALUES_OF_A_STRUCTURE = 100
 # Rows that wait to be stored, unless one alone is larger.
 _WAITING_BYTES = 10_000_000
 # Numbers issued between a backup and the loss of its database are known only to clients, as
@@ -63,7 +69,7 @@ def back_up(database: Database, target: Path) -> dict[str, int]:
     counts: dict[str, int] = {}
     try:
         with (
-            atomic_file(target) as file,
+            atomic_file(target, private=True) as file,
             database.reading.connect() as plain,
             zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
         ):
@@ -153,6 +159,7 @@ def restore(database: Database, source: Path) -> dict[str, int]:
         raise _damaged(source, error) from error
     with archive:
         about = _check(archive, source)
+        _require_space(database, archive)
         if about.version != newest_version():
             return _restore_older(database, archive, source, about)
         migrate(database.url)
@@ -200,6 +207,9 @@ class _About(NamedTuple):
 def _check(archive: zipfile.ZipFile, source: Path) -> _About:
     """Reject a file that is not a backup, or a backup of unknown tables."""
     try:
+        check_entries(archive, source.stat().st_size)
+        if archive.getinfo(_ABOUT).file_size > _ABOUT_BYTES:
+            raise ValueError(f"{_ABOUT} has more than {_ABOUT_BYTES:,} bytes")
         about = json.loads(archive.read(_ABOUT))
         kind, version = about["format"], about["tables"]
     except _FAULTS as error:
@@ -231,12 +241,28 @@ def _require_empty(database: Database, connection: Connection) -> None:
             )
 
 
+def _require_space(database: Database, archive: zipfile.ZipFile) -> None:
+    """Refuse a backup that would fill the disk of a SQLite file."""
+    if not database.is_sqlite:
+        return
+    wanted = sum(entry.file_size for entry in archive.infolist())
+    free = shutil.disk_usage(Path(database.url.database or "").resolve().parent).free
+    if wanted > free:
+        raise InvalidInput(
+            f"the backup unpacks to {wanted:,} bytes, and the disk of {database.name} has {free:,} "
+            "left; restore to another disk."
+        )
+
+
 def _rows(archive: zipfile.ZipFile, table: Table) -> Iterator[dict[str, Any]]:
     binary = [c.name for c in table.columns if isinstance(c.type, LargeBinary)]
+    longest = _LINE_BYTES if binary else min(_LINE_BYTES, _SMALL_LINE_BYTES)
     with archive.open(f"{table.name}.jsonl") as member:
-        while line := member.readline(_LINE_BYTES + 1):
-            if len(line) > _LINE_BYTES:
-                raise ValueError(f"a row of {table.name} has more than {_LINE_BYTES:,} bytes")
+        while line := member.readline(longest + 1):
+            if len(line) > longest:
+                raise ValueError(f"a row of {table.name} has more than {longest:,} bytes")
+            if binary and line.count(b",") > _VALUES_OF_A_STRUCTURE:
+                raise ValueError(f"a row of {table.name} has more than its columns")
             row = json.loads(line)
             if set(row) != set(table.columns.keys()):
                 raise ValueError(f"a row of {table.name} has other columns")

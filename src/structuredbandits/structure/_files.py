@@ -29,6 +29,7 @@ from structuredbandits.structure._finite import Finite
 from structuredbandits.structure._grids import Box, Interval
 from structuredbandits.structure._mean_models import Linear, MeanModel, Pieces
 from structuredbandits.structure._piecewise import PiecewiseLinear
+from structuredbandits.structure._zip_entries import check_entries
 from structuredbandits.structure.parameters import FloatArray, Parameters, brief
 from structuredbandits.structure.reward_family import Rewards
 from structuredbandits.structure.structure import Structure
@@ -83,6 +84,24 @@ def read_structure(path: str | PathLike[str]) -> Structure:
         data = source.read_bytes()
     except OSError as error:
         raise FileError(f"{source} cannot be read: {error.strerror}.") from error
+    return structure_from_bytes(data, str(source))
+
+
+def structure_from_bytes(data: bytes, source: str = "the file") -> Structure:
+    """Read a structure from the contents of a file, which need not be trusted.
+
+    Parameters
+    ----------
+    data
+        The whole file.
+    source
+        What error messages call it.
+
+    Raises
+    ------
+    DamagedFile, WrongVersion
+        As `read_structure`.
+    """
     try:
         members = _members(data)
         header = _header(members, source)
@@ -104,7 +123,7 @@ def _target(path: object) -> Path:
     return Path(path)
 
 
-def _damaged(source: Path, why: str) -> DamagedFile:
+def _damaged(source: str, why: str) -> DamagedFile:
     reason = " ".join(why.split()).rstrip(".")
     return DamagedFile(f"{source} is not a complete structure file ({reason}); save it again.")
 
@@ -124,14 +143,15 @@ def _archive(contents: Contents) -> bytes:
 
 def _members(data: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        check_entries(archive, len(data))
         for entry in archive.infolist():
             # Structure files are never compressed, so a small file cannot unpack into a huge one.
-            if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > len(data):
-                raise ValueError(f"{entry.filename} is compressed")
+            if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+                raise ValueError(f"{entry.filename[:80]} is compressed")
         return {entry.filename: archive.read(entry) for entry in archive.infolist()}
 
 
-def _header(members: Mapping[str, bytes], source: Path) -> dict[str, Any]:
+def _header(members: Mapping[str, bytes], source: str) -> dict[str, Any]:
     if _HEADER not in members:
         raise ValueError(f"{_HEADER} is missing")
     header = json.loads(members[_HEADER])

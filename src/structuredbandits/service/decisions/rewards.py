@@ -21,11 +21,12 @@ Row = dict[str, Any]
 
 def check_reward(version: Version, arm: int, value: float) -> None:
     """Reject a reward that the arm cannot give, or that the policy cannot use."""
-    version.structure.rewards.check(version.structure.arms, arm, value)
-    if version.chooser.algorithm.needs_unit_rewards and not 0.0 <= value <= 1.0:
+    structure, algorithm = version.structure, version.chooser.algorithm
+    structure.rewards.check(structure.arms, arm, value)
+    if algorithm.refuses_other_rewards(structure) and not 0.0 <= value <= 1.0:
         raise InvalidReward(
-            f"the reward is {value:g}, but {version.chooser.algorithm.label} needs rewards "
-            "between 0 and 1; scale them."
+            f"the reward is {value:g}, but {algorithm.label} needs rewards between 0 and "
+            "1; scale them."
         )
 
 

@@ -16,7 +16,6 @@ import orjson
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
 from structuredbandits.errors import InvalidInput, StructuredBanditsError, UnknownArm, suggestion
-from structuredbandits.problems import load_structure
 from structuredbandits.service.audit import write_audit
 from structuredbandits.service.decisions.chooser import Chooser
 from structuredbandits.service.errors import RequestError, kind_of, unknown_experiment
@@ -28,6 +27,7 @@ from structuredbandits.service.settings import Limits
 from structuredbandits.service.storage import tables
 from structuredbandits.service.storage.database import now
 from structuredbandits.structure import Structure
+from structuredbandits.structure import _files as structure_files
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 # What a request can name, also as a part of a path; there "." and ".." are taken for folders.
@@ -97,10 +97,7 @@ def unusable(name: str, reason: str) -> RequestError:
 
 def structure_from_bytes(content: bytes, limits: Limits | None = None) -> Structure:
     """The structure in the bytes of a structure file."""
-    with tempfile.TemporaryDirectory(prefix="structuredbandits-") as folder:
-        path = Path(folder) / "uploaded.structure"
-        path.write_bytes(content)
-        structure = load_structure(path)
+    structure = structure_files.structure_from_bytes(content)
     bound = limits or Limits()
     if structure.n_arms > bound.arms or structure.n_arms * structure.n_parameters > bound.means:
         raise InvalidInput(
@@ -123,7 +120,7 @@ def prepare(
 ) -> Version:
     """A structure with its policy, or an error that says why they do not fit."""
     chooser = Chooser(structure, policy, horizon=settings.horizon, floor=settings.floor)
-    unit = chooser.algorithm.needs_unit_rewards
+    unit = chooser.algorithm.refuses_other_rewards(structure)
     default = settings.default_reward
     if default is not None:
         for arm in range(structure.n_arms):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,9 +68,18 @@ def schema_version(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
+def _create_private(path: str) -> None:
+    """Create a SQLite file that only its owner can read; SQLite's log gets the same mode."""
+    # An existing file keeps its mode. What cannot be created, SQLite reports.
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
 @contextlib.contextmanager
 def _alone(url: URL) -> Iterator[Connection]:
     """A transaction that excludes other migrations."""
+    if url.get_backend_name() == "sqlite":
+        _create_private(url.database or "")
     engine = one_off_engine(url)
     try:
         with engine.connect() as connection:
