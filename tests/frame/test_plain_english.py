@@ -33,8 +33,15 @@ WRITTEN = (
     "benchmarks",
     "deploy",
     "tests",
+    "tools",
+    "clients/typescript/README.md",
+    "clients/typescript/src",
+    "clients/typescript/test",
 )
-TEXT = {".py", ".pyi", ".md", ".toml", ".yml", ".ipynb", ".html", ".js", ".css", ".txt", ""}
+TEXT = {
+    *(".py", ".pyi", ".js", ".mjs", ".ts", ".css", ".html", ".ipynb", ".md", ".txt", ""),
+    *(".toml", ".yml", ".yaml"),
+}
 LEFT_OUT = {
     "tests/frame/test_plain_english.py",  # the patterns themselves
 }
@@ -84,7 +91,10 @@ HABITS = [
         r"one\b|need\b|matter\b|different\b|later\b|earlier\b|slower\b|faster\b|older\b)\w+",
         "is not a",
     ),
-    _habit("anew", r"\banew\b", "again, or re- before the verb"),
+    _habit("anew", r"\b(?:anew|afresh)\b", "again, or re- before the verb"),
+    _habit("beforehand", r"\bbeforehand\b", "in advance, or before it"),
+    _habit("an URL", r"\ban (?:URLs?|unique|uniform|user)\b", "a URL"),
+    _habit("expected", r"\b(?:nobody|no one) expect\w*", "unexpected, or damaged"),
     _habit("for ever", r"\bfor ever\b", "forever"),
     _habit("reckon", r"\breckon\w*\b", "compute, estimate or consider"),
     _habit("so many", r"\bso many\b", "this many, or the number"),
@@ -192,6 +202,10 @@ def test_the_text_is_plain_english(place: str) -> None:
         "'x' is no structure; give one.",
         "Rewards that are no numbers.",
         "It is computed anew.",
+        "Every θ is compared afresh.",
+        "The q is known beforehand.",
+        "A path or an URL.",
+        "A row that nobody expected.",
         "It explores for ever.",
         "Too large to reckon with.",
         "After so many rewards.",

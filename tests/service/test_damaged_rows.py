@@ -1,4 +1,4 @@
-"""A row that nobody expected stops its own experiment or subject, and nothing else."""
+"""A damaged row stops its own experiment or subject, and nothing else."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ def age(service: Service, seconds: float) -> None:
         connection.execute(text("UPDATE subjects SET created = created - :by"), shift)
 
 
-def upkeep(api: Api) -> int:
+def run_jobs(api: Api) -> int:
     import asyncio
 
     return asyncio.run(api.service.scheduler.round())
@@ -219,7 +219,7 @@ def test_the_default_reward_counts_when_the_deadline_passes(api: Api) -> None:
     api.create(reward_deadline_seconds=3600.0, default_reward=0.25)
     on_time, late, silent = (api.decide() for _ in range(3))
     assert api.reward(on_time, 1.0).json()["counted"]
-    assert upkeep(api) == 0
+    assert run_jobs(api) == 0
     age(api.service, 7200.0)
     # A late reward may come before anybody has noticed that the deadline has passed.
     answer = api.reward(late, 5.0)
@@ -230,8 +230,8 @@ def test_the_default_reward_counts_when_the_deadline_passes(api: Api) -> None:
         "status": "late",
         "repeated": False,
     }
-    assert upkeep(api) == 1
-    assert upkeep(api) == 0
+    assert run_jobs(api) == 1
+    assert run_jobs(api) == 0
     assert api.reward(late, 5.0).json()["repeated"] is True
     assert api.reward(late, 6.0).status_code == 409
     assert api.reward(silent, 5.0).json()["status"] == "late"
@@ -265,7 +265,7 @@ def test_retention_deletes_subjects_by_age(api: Api) -> None:
     api.decide("old")
     age(api.service, 31 * 86_400.0)
     api.decide("new")
-    assert upkeep(api) == 1
+    assert run_jobs(api) == 1
     assert api.client.get("/v1/experiments/shop/subjects/old").status_code == 404
     assert api.count("decisions") == 1
     assert api.decide("old")["round"] == 1

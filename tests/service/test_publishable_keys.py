@@ -122,7 +122,7 @@ def test_answers_to_other_keys_cannot_be_read_by_foreign_pages(api: Api) -> None
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_browsers_may_ask_beforehand(api: Api) -> None:
+def test_browsers_may_send_preflight_requests(api: Api) -> None:
     asked = {"Origin": SHOP, "Access-Control-Request-Method": "POST"}
     with httpx.Client(base_url=api.client.base_url) as browser:
         for path in (DECISIONS, FLAG, "/v1/rewards", "/v1/decisions/1-1-00000000/reward"):

@@ -59,7 +59,7 @@ class TestTable:
         assert "&lt;b&gt;" in html
 
 
-def test_the_picture_is_drawn_by_the_room_of_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_picture_is_drawn_by_the_package_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = []
 
     def structure_plot(structure: Structure) -> Figure:

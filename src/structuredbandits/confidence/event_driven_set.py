@@ -7,7 +7,7 @@ one with n_k kl(mu_hat_k, mu_k) < q²/2 (see `divergence`). In each arm's sorted
 rules out are a head and a tail, so an arm's interval is two positions; every θ carries the number
 of positions that exclude it; every arm carries the number of plausible θ at which it is optimal. A
 reward moves the two positions of one arm. The intervals of the other arms only grow, since q does,
-and the q at which each next admits a θ is known beforehand: one comparison per round shows whether
+and the q at which each next admits a θ is known in advance: one comparison per round shows whether
 anything changes.
 """
 
@@ -77,7 +77,7 @@ def follow(
 ) -> None:
     """Bring the set up to date after a reward of ``arm``, at the new q.
 
-    ``ranks`` is (parameters, arms) for policies that read ``box.top``, (0, 0) for the others.
+    ``ranks`` is (parameters, arms) for policies that read ``state.top``, (0, 0) for the others.
     """
     if (
         state.registers[LATEST] != arm

@@ -103,7 +103,7 @@ def settle(
     misfits: np.ndarray,
     log_one_over_delta: float,
 ) -> None:
-    """Make the set of the θ whose misfit is below the smallest by less than log(|Θ| / delta).
+    """Make the set of the θ whose misfit exceeds the smallest by less than log(|Θ| / delta).
 
     For each θ the likelihood ratio against the true one is a supermartingale that starts at 1, and
     so is their mean over Θ; by Ville's inequality it ever reaches 1/delta with probability at most

@@ -1,7 +1,7 @@
 """Plausible θ and competitive arms of many subjects at once, from their evidence alone.
 
 The results are those of the set that a run keeps, `event_driven_set` or `joint_set`; here every θ
-is compared afresh, in one compiled call for all subjects.
+is compared again, in one compiled call for all subjects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Segment columns that are none: identifiers and timestamps, found in the first rows of a log."""
+"""Finds segment columns that look like identifiers or timestamps, in the first rows of a log."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class Service:
                         self.experiment_cache.version(connection, experiment, experiment.version)
                 except StructuredBanditsError as error:  # the others can be served
                     _log.error("%s", error, extra={"experiment": name})
-                except Exception as error:  # of a row that nobody expected
+                except Exception as error:  # a damaged row can raise anything
                     detail = {"experiment": name} | place_of(error)
                     _log.error("cannot be loaded: %s", kind_of(error), extra=detail)
         self.scheduler.start()

@@ -84,7 +84,7 @@ class ServiceSettings:
     Parameters
     ----------
     database
-        A path or an URL: ``bandits.db``, ``sqlite:///bandits.db``,
+        A path or a URL: ``bandits.db``, ``sqlite:///bandits.db``,
         ``postgresql://user@host/name``.
     insecure
         Whether requests need no API key; only for an address of this machine.

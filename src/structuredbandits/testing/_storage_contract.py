@@ -62,7 +62,7 @@ class Storage(Protocol):
 def check_storage(open_storage: Callable[[], Storage]) -> None:
     """Check that a storage keeps the contract of the service; raise AssertionError if not.
 
-    Tables are migrated once however often; a transaction is stored as a whole or not at all; a
+    A repeated migration changes nothing; a transaction is stored as a whole or not at all; a
     reader sees committed data and cannot write; a repeated decision or reward is counted once; the
     exported log has one order and misses nothing; concurrent writers lose nothing, also of one
     subject; a deleted subject leaves no row behind and its number is not reused; everything is

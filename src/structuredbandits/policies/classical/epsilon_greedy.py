@@ -1,4 +1,4 @@
-"""ε-greedy: the best so far, and now and then any arm."""
+"""ε-greedy: the best so far, and occasionally any arm."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _learn(agent: Any, memory: Any, evidence: Any, arm: Any, moment: Any) -> Any
 def _largest_mean(agent: Any, state: ConfidenceState, arm: int) -> float:
     """Largest (upper) mean of the arm over the plausible θ; at least one must be plausible.
 
-    ``box.top`` is raised when a θ enters; the θ that left since are passed here.
+    ``state.top`` is raised when a θ enters; the θ that left since are passed here.
     """
     bounds, order = agent.tables.bounds, agent.order[arm]
     top = state.top[arm]

@@ -1,7 +1,7 @@
 """Cross-origin requests: web pages of other origins may use publishable keys.
 
-The key of a request is not known when a browser asks beforehand whether it may send it, so every
-origin is accepted at that time, on the routes that take publishable keys. The request itself is
+When a browser asks whether it may send a request, the key is not known yet, so every origin is
+accepted at that time, on the routes that take publishable keys. The request itself is
 refused unless its key allows its origin. There are no cookies, so a page can do no more than a
 program could.
 """

@@ -43,7 +43,7 @@ def admit(request: Request, service: Service, grant: Grant) -> None:
 
 
 def refuse_public(grant: Grant) -> None:
-    """Refuse a publishable key where it has no business."""
+    """Refuse a publishable key on a route that does not accept one."""
     if grant.public is not None:
         raise RequestError(
             403,

@@ -66,7 +66,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def to_request_error(error: StructuredBanditsError) -> RequestError:
-    """An error of the library as a found."""
+    """Convert an error of the library to the error of a request."""
     if isinstance(error, RequestError):
         return error
     for kind, code in _CODES:

@@ -261,7 +261,7 @@ def stored_structure(
 
 
 def _damaged_structure(experiment: StoredExperiment, number: int, error: Exception) -> RequestError:
-    """A stored structure that nobody expected: only this experiment is concerned."""
+    """The error of a stored structure that cannot be read; only its experiment is affected."""
     reason = f"version {number} of its structure cannot be used ({kind_of(error)})."
     return unusable(experiment.id, reason)
 

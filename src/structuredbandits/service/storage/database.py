@@ -45,7 +45,7 @@ def now() -> int:
 
 
 def database_url(given: str) -> URL:
-    """Read a path or an URL.
+    """Read a path or a URL.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def database_url(given: str) -> URL:
     """
     if "://" not in given:
         if not given.strip():
-            raise InvalidInput("the database is ''; give a path such as bandits.db, or an URL.")
+            raise InvalidInput("the database is ''; give a path such as bandits.db, or a URL.")
         return URL.create("sqlite", database=given)
     try:
         url = make_url(given)
@@ -190,7 +190,7 @@ def open_database(given: str, settings: ServiceSettings | None = None) -> Databa
     Parameters
     ----------
     given
-        A path or an URL.
+        A path or a URL.
     settings
         How long to wait for what.
     """
