@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 
-from structuredbandits.service.api import create_app
+from structuredbandits.service.api import create_app, docs_page
 from structuredbandits.service.settings import ServiceSettings
+from tests.service.conftest import Api
 
 
 @pytest.mark.parametrize("module", ["lab_runs", "lab_structures"])
@@ -23,3 +25,20 @@ def test_an_import_error_inside_the_lab_is_not_hidden(
     monkeypatch.setitem(sys.modules, f"{package}.{module}", None)
     with pytest.raises(ImportError, match=module):
         create_app(ServiceSettings(database=str(tmp_path / "service.db"), insecure=True))
+
+
+@pytest.mark.parametrize("path", ["/docs", "/docs/reference.css", "/openapi.json"])
+def test_documents_are_made_once_and_sent_from_memory(
+    path: str, lite: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = lite.client.get(path)
+
+    def again(*_given: object) -> None:
+        raise AssertionError("it was made again")
+
+    monkeypatch.setattr(docs_page, "page", again)
+    monkeypatch.setattr(FastAPI, "openapi", again)
+    monkeypatch.setattr(Path, "read_bytes", again)
+    assert lite.client.get(path).content == first.content
+    known = lite.client.get(path, headers={"If-None-Match": first.headers["ETag"]})
+    assert (known.status_code, known.content) == (304, b"")

@@ -12,7 +12,7 @@ import pytest
 from fastapi import FastAPI
 
 from structuredbandits.plots import style
-from structuredbandits.service.web.pages import FOLDER, add_pages, content_tag
+from structuredbandits.service.web.pages import FOLDER, add_pages, read_files
 
 PAGES = sorted(FOLDER.glob("*.html"))
 FILES = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file()}
@@ -32,6 +32,14 @@ def get(path: str, **options: Any) -> httpx.Response:
 
 
 @pytest.mark.parametrize("path", ["/", "/lab"])
+def test_a_browser_keeps_a_page_that_has_not_changed(path: str) -> None:
+    tag = get(path).headers["ETag"]
+    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        assert get(path, headers={"If-None-Match": known}).status_code == 304
+    assert get(path, headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/lab"])
 def test_pages_have_a_strict_policy(path: str) -> None:
     answer = get(path)
     assert answer.status_code == 200
@@ -46,18 +54,42 @@ def test_a_browser_keeps_what_has_not_changed() -> None:
     first = get("/static/site.css")
     again = get("/static/site.css", headers={"If-None-Match": first.headers["ETag"]})
     assert again.status_code == 304
+    assert again.headers["ETag"] == first.headers["ETag"]
     assert again.content == b""
     assert first.headers["Cache-Control"] == again.headers["Cache-Control"] == "no-cache"
     assert "default-src 'none'" in first.headers["Content-Security-Policy"]
 
 
 def test_the_tag_of_a_file_follows_its_content_and_not_its_time(tmp_path: Path) -> None:
-    file = tmp_path / "site.css"
-    file.write_text("a {}")
-    first = content_tag(str(file), 1)
-    assert content_tag(str(file), 2) == first
-    file.write_text("b {}")
-    assert content_tag(str(file), 3) != first
+    def tag(content: str) -> str:
+        (tmp_path / "site.css").write_text(content)
+        return read_files(tmp_path)["site.css"].etag
+
+    assert tag("a {}") == tag("a {}") != tag("b {}")
+
+
+def test_files_are_sent_from_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def app() -> FastAPI:
+        made = FastAPI()
+        add_pages(made)
+        return made
+
+    first = app()
+
+    def no_disk(*_given: object, **_options: object) -> None:
+        raise AssertionError("a file was read")
+
+    for name in ("open", "read_bytes", "stat"):
+        monkeypatch.setattr(Path, name, no_disk)
+    monkeypatch.setattr("builtins.open", no_disk)
+
+    async def asked() -> list[int]:
+        transport = httpx.ASGITransport(app=first)
+        async with httpx.AsyncClient(transport=transport, base_url="http://pages") as client:
+            paths = ("/", "/lab", "/static/site.css", "/static/vendor/uplot/uPlot.esm.js")
+            return [(await client.get(path)).status_code for path in paths]
+
+    assert asyncio.run(asked()) == [200] * 4
 
 
 def test_large_files_are_compressed_for_a_browser_that_can_read_them() -> None:

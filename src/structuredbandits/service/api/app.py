@@ -75,6 +75,7 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
         lifespan=life,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,  # its own route sends it from memory
         generate_unique_id_function=operation_id,
     )
     app.state.service = behind

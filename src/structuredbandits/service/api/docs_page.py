@@ -1,14 +1,21 @@
-"""The page /docs: the API documentation, made from its OpenAPI document, without any network."""
+"""The page /docs: the API documentation, made from its OpenAPI document, without any network.
+
+The page and the document are made at the first request and sent from memory afterwards.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request
+import orjson
+from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import Response
+
+from structuredbandits.service.web.documents import Document
 
 router = APIRouter(include_in_schema=False)
 _STYLE = Path(__file__).parent / "reference.css"
@@ -18,13 +25,42 @@ _METHODS = ("get", "post", "put", "patch", "delete")
 @router.get("/docs")
 async def docs(request: Request) -> Response:
     """All routes on one page."""
-    return Response(page(request.app.openapi()), media_type="text/html; charset=utf-8")
+    return _document(request, "docs", _rendered).response(request)
 
 
 @router.get("/docs/reference.css")
-async def style() -> Response:
+async def style(request: Request) -> Response:
     """How the page looks."""
-    return Response(_STYLE.read_bytes(), media_type="text/css; charset=utf-8")
+    return _document(request, "style", _style).response(request)
+
+
+@router.get("/openapi.json")
+async def openapi(request: Request) -> Response:
+    """The OpenAPI document."""
+    return _document(request, "openapi", _openapi).response(request)
+
+
+def _document(request: Request, name: str, make: Callable[[FastAPI], Document]) -> Document:
+    """Return a document of an app, made once."""
+    app = request.app
+    if not hasattr(app.state, "documents"):
+        app.state.documents = {}
+    held: dict[str, Document] = app.state.documents
+    if name not in held:
+        held[name] = make(app)
+    return held[name]
+
+
+def _rendered(app: FastAPI) -> Document:
+    return Document(page(app.openapi()).encode(), "text/html; charset=utf-8")
+
+
+def _style(_app: FastAPI) -> Document:
+    return Document(_STYLE.read_bytes(), "text/css; charset=utf-8")
+
+
+def _openapi(app: FastAPI) -> Document:
+    return Document(orjson.dumps(app.openapi()), "application/json")
 
 
 def page(document: dict[str, Any]) -> str:

@@ -1,19 +1,20 @@
-"""Serves the console at `/`, the lab at `/lab`, and the files that they are made of."""
+"""Serves the console at `/`, the lab at `/lab`, and the files that they are made of.
+
+All files are read once and sent from memory: whoever asks for them takes no time from decisions.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import os
+import mimetypes
 from functools import lru_cache
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
 from fastapi.requests import Request
-from starlette.datastructures import Headers
-from starlette.middleware.gzip import GZipMiddleware
-from starlette.responses import FileResponse, Response
-from starlette.staticfiles import NotModifiedResponse, StaticFiles
-from starlette.types import Receive, Scope, Send
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from structuredbandits.service.web.documents import REVALIDATED, Document
 
 FOLDER = Path(__file__).parent / "static"
 
@@ -30,72 +31,61 @@ CONTENT_SECURITY_POLICY = "; ".join(
     )
 )
 # The other security headers are the same for every response, and the middleware adds them.
-HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    # A browser revalidates its copy each time, so a page never mixes files of two versions.
-    "Cache-Control": "no-cache",
-}
-_COMPRESSED_FROM_BYTES = 1_000
+HEADERS = REVALIDATED | {"Content-Security-Policy": CONTENT_SECURITY_POLICY}
 
 
-class PageFiles(StaticFiles):
-    """The files of the pages, with their headers and an ETag of their content.
-
-    Starlette's own ETag is made from time and size, which two versions of a file can share.
-    """
-
-    path = "/static/{name:path}"  # the route's name in metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        scope["route"] = self
-        await super().__call__(scope, receive, send)
-
-    def file_response(
-        self,
-        full_path: str | os.PathLike[str],
-        stat_result: os.stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
-        """Return a file, or 304 if the browser has it."""
-        headers = HEADERS | {"ETag": content_tag(str(full_path), stat_result.st_mtime_ns)}
-        response = FileResponse(full_path, status_code, headers, stat_result=stat_result)
-        if self.is_not_modified(response.headers, Headers(scope=scope)):
-            return NotModifiedResponse(response.headers)
-        return response
+def read_files(folder: Path) -> dict[str, Document]:
+    """Read all files of a folder, by their path in it."""
+    return {
+        path.relative_to(folder).as_posix(): Document(path.read_bytes(), media_type(path), HEADERS)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
-@lru_cache(maxsize=256)
-def content_tag(path: str, _changed: int) -> str:
-    """Return the ETag of a file's content.
+def media_type(path: Path) -> str:
+    """Return the Content-Type of a file.
 
     Examples
     --------
-    >>> content_tag(str(FOLDER / "lab.html"), 0)[0]
-    '"'
+    >>> media_type(Path("site.css")), media_type(Path("icon.svg"))
+    ('text/css; charset=utf-8', 'image/svg+xml')
     """
-    digest = hashlib.blake2b(Path(path).read_bytes(), digest_size=12)
-    return f'"{digest.hexdigest()}"'
+    kind = mimetypes.guess_type(path.name)[0] or "text/plain"
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind
 
 
-files = PageFiles(directory=FOLDER)
+@lru_cache(maxsize=1)
+def files() -> dict[str, Document]:
+    """The files of the pages."""
+    return read_files(FOLDER)
+
+
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")
 async def console(request: Request) -> Response:
     """Send the console."""
-    return await files.get_response("console.html", request.scope)
+    return files()["console.html"].response(request)
 
 
 @router.get("/lab")
 async def lab(request: Request) -> Response:
     """Send the lab."""
-    return await files.get_response("lab.html", request.scope)
+    return files()["lab.html"].response(request)
+
+
+@router.api_route("/static/{name:path}", methods=["GET", "HEAD"])
+async def file(request: Request, name: str) -> Response:
+    """Send a file of the pages."""
+    found = files().get(name)
+    if found is None:
+        raise HTTPException(404, "Not Found")
+    return found.response(request)
 
 
 def add_pages(app: FastAPI) -> None:
     """Add the pages and their files to an app."""
+    files()  # read before the first request
     app.include_router(router)
-    app.mount("/static", GZipMiddleware(files, minimum_size=_COMPRESSED_FROM_BYTES))

@@ -9,7 +9,7 @@ const HEAD = 22;
 
 /**
  * Draws into an element; `counted` is the word for the counts. `setStructure(arms, truth)`: truth is the mean of each arm at θ*, or null.
- * `update({counts, means, radii, competitive, pulled})`: radii may be null, competitive may be null.
+ * `update({counts, means, intervals, competitive, pulled})`: intervals, pairs (low, high), may be null, competitive may be null.
  */
 export function armsChart(element, counted = "pulls") {
   let arms = null;
@@ -48,8 +48,8 @@ export function armsChart(element, counted = "pulls") {
     const count = state?.counts[k] ?? 0;
     if (count > 0) {
       const mean = state.means[k];
-      const radius = state.radii?.[k];
-      if (radius !== undefined) inside.append(s("line", { x1: toX(mean - radius), x2: toX(mean + radius), y1: middle, y2: middle, stroke: colour, "stroke-width": 7, opacity: 0.38, "stroke-linecap": "butt" }));
+      const interval = state.intervals?.[k];
+      if (interval !== undefined) inside.append(s("line", { x1: toX(interval[0]), x2: toX(interval[1]), y1: middle, y2: middle, stroke: colour, "stroke-width": 7, opacity: 0.38, "stroke-linecap": "butt" }));
       inside.append(s("circle", { cx: toX(mean), cy: middle, r: 4.5, fill: colour }));
     }
     const bar = 44 * (count / most);

@@ -46,9 +46,9 @@ export function stepsChart(element) {
     panels.forEach((panel, k) => {
       if (!panel.area) return;
       const count = state?.counts[k] ?? 0;
-      const radius = state?.radii?.[k];
-      const seen = count > 0 && radius !== undefined;
-      const [low, high] = seen ? [state.means[k] - radius, state.means[k] + radius] : [-Infinity, Infinity];
+      const interval = state?.intervals?.[k];
+      const seen = count > 0 && interval !== undefined;
+      const [low, high] = seen ? interval : [-Infinity, Infinity];
       panel.allowed.setAttribute("d", bandsPath(allowedBy(panel.arm, low, high), panel.cells, panel.area));
       panel.box.classList.toggle("is-out", Boolean(state?.competitive) && !state.competitive.includes(k));
       panel.mean.setAttribute("visibility", count > 0 ? "visible" : "hidden");

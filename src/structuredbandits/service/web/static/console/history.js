@@ -1,9 +1,12 @@
 // What was known of a subject before each of its decisions, from the steps that the API returns.
 import { stretchesOf } from "/static/console/structure.js";
 
+const TOLERANCE = 1e-6; // of numbers that were rounded on their way
+
 /**
- * The state before decision `at` (counted from 0), or now if `at` is the number of steps. `radii` are
- * reported only for now; earlier ones follow from √(log rewards), the only part that changes.
+ * The state before decision `at` (counted from 0), or now if `at` is the number of steps. `intervals`
+ * are those that the service reports for now. Earlier ones follow from them if rewards are Gaussian;
+ * otherwise they are null.
  */
 export function stateBefore(subject, steps, structure, at) {
   const names = structure.arms.map((arm) => arm.name);
@@ -14,7 +17,7 @@ export function stateBefore(subject, steps, structure, at) {
   return {
     counts,
     means,
-    radii: radiiOf(subject, structure, counts),
+    intervals: now ? reported(subject, names) : earlier(subject, structure, counts, means),
     plausible: stretchesOf(runs, structure.positions),
     share: (now ? subject.plausible.count : steps[at].plausible.count) / subject.plausible.of,
     competitive: competing.map((name) => names.indexOf(name)),
@@ -29,12 +32,37 @@ function statistics(arms, names) {
   };
 }
 
-function radiiOf(subject, structure, counts) {
-  const seen = structure.arms.findIndex((arm) => subject.arms[arm.name].count > 0 && subject.arms[arm.name].low !== null);
-  if (seen < 0) return null;
-  const { low, high, count } = subject.arms[structure.arms[seen].name];
+function reported(subject, names) {
+  return names.map((name) => {
+    const { count, low, high } = subject.arms[name];
+    return count > 0 && low !== null ? [low, high] : undefined;
+  });
+}
+
+/** Intervals of Gaussian rewards: mean ± q σ / √n, where q grows as √(log rewards). */
+function earlier(subject, structure, counts, means) {
+  const now = gaussianWidth(subject, structure);
+  if (now === null) return null;
   const log = (rewards) => Math.log(Math.max(rewards, 2));
-  const unit = (((high - low) / 2) * Math.sqrt(count)) / structure.arms[seen].sigma / Math.sqrt(log(subject.received));
   const rewards = counts.reduce((sum, n) => sum + n, 0);
-  return counts.map((n, k) => (n ? (unit * Math.sqrt(log(rewards)) * structure.arms[k].sigma) / Math.sqrt(n) : undefined));
+  const q = now * Math.sqrt(log(rewards) / log(subject.received));
+  return counts.map((n, k) => {
+    if (!n) return undefined;
+    const radius = (q * structure.arms[k].sigma) / Math.sqrt(n);
+    return [means[k] - radius, means[k] + radius];
+  });
+}
+
+/** The q of all reported intervals; null if there is none, or if they are not mean ± q σ / √n. */
+function gaussianWidth(subject, structure) {
+  let width = null;
+  for (const { name, sigma } of structure.arms) {
+    const { count, mean, low, high } = subject.arms[name];
+    if (!(count > 0) || low === null) continue;
+    const found = (((high - low) / 2) * Math.sqrt(count)) / sigma;
+    const centred = Math.abs(low + high - 2 * mean) <= TOLERANCE * (high - low + Math.abs(mean));
+    if (!centred || (width !== null && Math.abs(found - width) > TOLERANCE * found)) return null;
+    width = found;
+  }
+  return width;
 }

@@ -17,7 +17,7 @@ export function shownRounds(round, rounds) {
   return Math.min(rounds, [25, 50, 100, 200, 500, 1000, 2000].find((limit) => round <= limit) ?? rounds);
 }
 
-/** Counts, means, radii, plausible θ and competitive arms of one policy after a round. */
+/** Counts, means, intervals, plausible θ and competitive arms of one policy after a round. */
 export function stateAt(run, arms, round) {
   const counts = new Array(arms.length).fill(0);
   const means = new Array(arms.length).fill(Number.NaN);
@@ -26,15 +26,19 @@ export function stateAt(run, arms, round) {
     means[run.arms[i]] = run.means[i];
   }
   const width = run.widths && round > 0 ? run.widths[round - 1] : null;
-  const radii = width === null ? null : counts.map((count, k) => (count ? (width * arms[k].sigma) / Math.sqrt(count) : undefined));
+  const intervals = width === null ? null : counts.map((count, k) => (count ? around(means[k], (width * arms[k].sigma) / Math.sqrt(count)) : undefined));
   const set = run.sets ? setAt(run.sets, round) : null;
   return {
     counts,
     means,
-    radii,
+    intervals,
     plausible: set?.plausible ?? null,
     share: set?.share ?? null,
     competitive: set?.competitive ?? null,
     pulled: round > 0 ? run.arms[round - 1] : null,
   };
+}
+
+function around(mean, radius) {
+  return [mean - radius, mean + radius];
 }
