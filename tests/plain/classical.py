@@ -97,9 +97,13 @@ def exploration(c: float, log_t: float) -> float:
     return log_t + (c * math.log(log_t) if log_t > 1.0 else 0.0)
 
 
-def kl_ucb(c: float = 0.0) -> Choose:
+def kl_ucb(c: float = 0.0, factors: list[float] | None = None) -> Choose:
+    """``factors``: how much larger than sigma the standard deviation of a reward is."""
+
     def index(seen: Seen, arm: int, candidates: list[int], generator: object) -> float:
-        return seen.mean(arm) + math.sqrt(2.0 * exploration(c, seen.log_t)) * seen.scale(arm)
+        width = math.sqrt(2.0 * exploration(c, seen.log_t))
+        width *= 1.0 if factors is None else factors[arm]
+        return seen.mean(arm) + width * seen.scale(arm)
 
     return by_index(index)
 
@@ -123,33 +127,52 @@ def bernoulli_bound(mean: float, level: float) -> float:
     return high if mean == 1.0 else low
 
 
-def kl_ucb_bernoulli(c: float = 0.0, sign: float = 1.0) -> Choose:
+#: The smallest and the largest gain of each arm; costs are negated.
+Limits = tuple[np.ndarray, np.ndarray]
+
+
+def kl_ucb_bernoulli(c: float = 0.0, sign: float = 1.0, limits: Limits | None = None) -> Choose:
     """For costs, the reward is one minus the cost; the evidence holds the negated cost."""
 
     def index(seen: Seen, arm: int, candidates: list[int], generator: object) -> float:
-        mean = seen.mean(arm) + (1.0 if sign < 0 else 0.0)
-        mean = min(max(mean, 0.0), 1.0)
-        return bernoulli_bound(mean, exploration(c, seen.log_t) / seen.counts[arm])
+        floor, width, offset = scale_of(arm, sign, limits)
+        mean = min(max((seen.mean(arm) - floor) / width, 0.0), 1.0)
+        bound = bernoulli_bound(mean, exploration(c, seen.log_t) / seen.counts[arm])
+        return offset + width * bound
 
     return by_index(index)
 
 
-def thompson(beta: float = 1.0) -> Choose:
+def scale_of(arm: int, sign: float, limits: Limits | None) -> tuple[float, float, float]:
+    """A gain is floor + width · rate; offsets are floors that are at most 0."""
+    if limits is None:
+        return -1.0 if sign < 0 else 0.0, 1.0, 0.0
+    floor = float(limits[0][arm])
+    return floor, float(limits[1][arm] - limits[0][arm]), floor - float(limits[0].max())
+
+
+def thompson(beta: float = 1.0, factors: list[float] | None = None) -> Choose:
+    """``factors``: how much larger than sigma the standard deviation of a reward is."""
+
     def index(seen: Seen, arm: int, candidates: list[int], generator: np.random.Generator) -> float:
-        deviation = math.sqrt(beta) * seen.scale(arm)
+        width = math.sqrt(beta) * (1.0 if factors is None else factors[arm])
+        deviation = width * seen.scale(arm)
         return seen.mean(arm) + deviation * generator.standard_normal()
 
     return by_index(index)
 
 
-def thompson_beta(sign: float = 1.0) -> Choose:
-    """A new arm is drawn from the uniform prior, not pulled first."""
+def thompson_beta(sign: float = 1.0, limits: Limits | None = None, beta: float = 1.0) -> Choose:
+    """A new arm is drawn from the uniform prior, not pulled first; beta widens the posterior."""
 
     def choose(seen: Seen, candidates: list[int], generator: np.random.Generator) -> int:
         draws = {}
         for arm in candidates:
-            successes = seen.sums[arm] + (seen.counts[arm] if sign < 0 else 0.0)
-            draws[arm] = generator.beta(successes + 1.0, seen.counts[arm] - successes + 1.0)
+            (floor, width, offset), count = scale_of(arm, sign, limits), seen.counts[arm]
+            successes = min(max((seen.sums[arm] - count * floor) / width, 0.0), count)
+            share = 1.0 / beta
+            rate = generator.beta(share * successes + 1.0, share * (count - successes) + 1.0)
+            draws[arm] = offset + width * rate
         return max(draws, key=lambda arm: draws[arm])
 
     return choose

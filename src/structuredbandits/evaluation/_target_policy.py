@@ -134,7 +134,7 @@ class AlgorithmTarget:
                 "give a function of a DecisionInput in its place."
             )
         self.label = algorithm.label
-        self._unit, self._sign = algorithm.needs_unit_rewards, structure.sign
+        self._unit, self._sign = algorithm.refuses_other_rewards(structure), structure.sign
         self._run = Run(algorithm, structure, seed=seed, horizon=horizon or 0, rounds=rounds + 2)
         self._warm_up()
 

@@ -55,13 +55,13 @@ class Algorithm:
 
     #: Name on the command line, in files and on pages.
     name: ClassVar[str] = ""
-    #: Whether a run needs rewards in [0, 1].
+    #: Whether a run needs rewards in [0, 1], unless the structure says which limits they have.
     needs_unit_rewards: ClassVar[bool] = False
     #: Whether it ignores the structure, so that Algorithm-C can be put around it.
     classical: ClassVar[bool] = False
     #: Whether a choice among one candidate may draw random numbers.
     random_index: ClassVar[bool] = True
-    #: Whether `batch_probabilities.share` is registered for its agent.
+    #: Whether `batch_probabilities.share` is registered for its agent on Gaussian structures.
     shares_are_compiled: ClassVar[bool] = False
     #: Whether its probabilities depend on the rewards received alone, not on pending pulls or time.
     depends_on_rewards_alone: ClassVar[bool] = False
@@ -76,6 +76,14 @@ class Algorithm:
         ``horizon`` is 0 when unknown.
         """
         raise TypeError(f"{type(self).__name__} has no compiled form")
+
+    def refuses_other_rewards(self, structure: Structure) -> bool:
+        """Whether a run on the structure needs rewards in [0, 1]; limited ones are rescaled."""
+        return self.needs_unit_rewards and not structure.rewards.limited
+
+    def compiles_shares(self, structure: Structure) -> bool:
+        """Whether `batch_probabilities.share` is registered for its agent on the structure."""
+        return self.shares_are_compiled
 
     def memory(self, structure: Structure) -> Memory:
         """Unfilled memory of a run; classical algorithms need none."""

@@ -152,7 +152,7 @@ class Shares:
         check_structure(structure)
         self._run = Run(algorithm, structure, seed=0, horizon=read_horizon(horizon))
         self._horizon = self._run.horizon
-        self._compiled = algorithm.shares_are_compiled
+        self._compiled = algorithm.compiles_shares(structure)
         self._share_many = share_many.variant(self._run.agent)
         self._served = 0  # decisions of a subject that the tables are known to serve
 
@@ -255,7 +255,7 @@ def _blocks(
 def _check_blocks(algorithm: Algorithm, structure: Structure, rows: Evidence) -> np.ndarray:
     """Refuse rewards that the algorithm cannot use; returns the decisions of each subject."""
     structure.rewards.check_sums(structure.arms, rows.counts, structure.sign * rows.sums)
-    if algorithm.needs_unit_rewards:
+    if algorithm.refuses_other_rewards(structure):
         _check_unit_sums(algorithm, structure.sign * rows.sums, rows.counts)
     return np.asarray((rows.counts + rows.pending).sum(axis=1), dtype=np.int64)
 

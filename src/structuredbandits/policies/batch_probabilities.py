@@ -140,7 +140,7 @@ def _share_of_thompson(
     for place in range(n_allowed):
         arm = allowed[place]
         means[place] = evidence.means[arm]
-        deviations[place] = agent.width * evidence.scales[arm]
+        deviations[place] = agent.widths[arm] * evidence.scales[arm]
         won[place] = 0.0
     add_largest(space.normals, means, deviations, n_allowed, 1.0, scratch, space.work, won)
     for place in range(n_allowed):

@@ -212,6 +212,9 @@ class Competitive(Algorithm):
         alone = self.informative is None and not self.pull_each_arm_first
         return alone and self.external is None and self.policy.shares_are_compiled
 
+    def compiles_shares(self, structure: Structure) -> bool:
+        return self.shares_are_compiled and self.policy.compiles_shares(structure)
+
     def memory(self, structure: Structure) -> Memory:
         if self.confidence == "joint":
             size = structure.n_parameters

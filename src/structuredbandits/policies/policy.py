@@ -69,7 +69,7 @@ class Policy:
         self._names = run.structure.arms
         self._positions = {name: k for k, name in enumerate(self._names)}
         self._sign = run.structure.sign
-        self._unit = run.algorithm.needs_unit_rewards
+        self._unit = run.algorithm.refuses_other_rewards(run.structure)
         self._limited = run.structure.rewards.limited
 
     @property

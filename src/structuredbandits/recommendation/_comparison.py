@@ -83,17 +83,12 @@ def applicable_policies(
         algorithm = make_algorithm(candidate)
         try:
             algorithm.check(structure)
-            if algorithm.needs_unit_rewards and not _unit_rewards(structure):
+            if algorithm.refuses_other_rewards(structure):
                 raise InvalidPolicy(f"{algorithm.label} needs rewards between 0 and 1.")
             algorithms[algorithm.label] = algorithm
         except InvalidPolicy as problem:
             left_out[algorithm.label] = str(problem)
     return list(algorithms.values()), left_out
-
-
-def _unit_rewards(structure: Structure) -> bool:
-    rewards = structure.rewards
-    return rewards.limited and min(rewards.low) >= 0.0 and max(rewards.high) <= 1.0
 
 
 def known_noise(structure: Structure) -> Structure:

@@ -114,7 +114,7 @@ def all_policies(
     (True, 'needs rewards between 0 and 1')
     """
     fitting, reasons = applicable(structure, policy_names())
-    if not _has_unit_rewards(environment, thetas):
+    if not _has_unit_rewards(structure, environment, thetas):
         for name in [name for name in fitting if make_algorithm(name).needs_unit_rewards]:
             fitting.remove(name)
             reasons[name] = "needs rewards between 0 and 1"
@@ -141,7 +141,7 @@ def read_policies(
             raise InvalidPolicy(f"policy {label!r} is given twice; give each policy once.")
     for algorithm in algorithms:
         algorithm.check(structure)
-    check_unit_rewards(algorithms, environment, thetas)
+    check_unit_rewards(algorithms, structure, environment, thetas)
     return algorithms
 
 
@@ -216,22 +216,34 @@ def _read_rounds(rounds: list[Any], horizon: int) -> np.ndarray:
 
 
 def check_unit_rewards(
-    algorithms: list[Algorithm], environment: Environment, thetas: Sequence[Any]
+    algorithms: list[Algorithm],
+    structure: Structure,
+    environment: Environment,
+    thetas: Sequence[Any],
 ) -> None:
-    """Refuse algorithms that need rewards in [0, 1] if the environment has others."""
+    """Refuse algorithms that need rewards in [0, 1], or in known limits, if there are others."""
     needing = [algorithm.label for algorithm in algorithms if algorithm.needs_unit_rewards]
-    if needing and not _has_unit_rewards(environment, thetas):
+    if needing and not _has_unit_rewards(structure, environment, thetas):
         raise InvalidPolicy(
             f"{needing[0]} needs rewards between 0 and 1, which this environment does not "
             "guarantee; use a Bernoulli environment, or a policy such as ts or kl-ucb."
         )
 
 
-def _has_unit_rewards(environment: Environment, thetas: Sequence[Any]) -> bool:
+def _has_unit_rewards(
+    structure: Structure, environment: Environment, thetas: Sequence[Any]
+) -> bool:
+    """Whether rewards are between 0 and 1, or between the limits that the structure gives."""
     if not isinstance(environment, TableEnvironment):
         return False
-    tables = (environment.quantile_table(theta) for theta in thetas)
-    return all(values.min() >= 0.0 and values.max() <= 1.0 for _, values in tables)
+    low = np.array(structure.rewards.low or (0.0,))[:, np.newaxis]
+    high = np.array(structure.rewards.high or (1.0,))[:, np.newaxis]
+    for theta in thetas:
+        cumulative, values = environment.quantile_table(theta)
+        occurs = np.diff(cumulative, prepend=0.0, axis=1) > 0.0
+        if (occurs & ((values < low) | (values > high))).any():
+            return False
+    return True
 
 
 def check_rewards(environment: Environment, thetas: Sequence[Any]) -> None:

@@ -6,11 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from structuredbandits._compiled import inline
 from structuredbandits.policies.index_policy import IndexAlgorithm
 from structuredbandits.policies.parameter_checks import number
 from structuredbandits.policies.protocol import implements, index
 from structuredbandits.policies.registration import register
+from structuredbandits.policies.reward_scale import RewardScale, noise_factors, scale_of_rewards
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -20,13 +23,14 @@ class GaussianAgent(NamedTuple):
     """Parameters of KL-UCB for Gaussian rewards in compiled code."""
 
     c: float
+    factors: np.ndarray  # (arms,) standard deviation of a reward / sigma; 1 but for bounded ones
 
 
 class BernoulliAgent(NamedTuple):
-    """Parameters of KL-UCB for rewards in [0, 1] in compiled code."""
+    """Parameters of KL-UCB for limited rewards in compiled code."""
 
     c: float
-    shift: float  # 1 for costs, which come in negated: a reward is then 1 - cost
+    scale: RewardScale
 
 
 @register(
@@ -39,6 +43,9 @@ class BernoulliAgent(NamedTuple):
 class KLUCB(IndexAlgorithm):
     """mu_hat_k + sqrt(2 sigma_k² (log t + c log log t) / n_k), the Gaussian KL-UCB.
 
+    On a structure of Bernoulli rewards it is `KLUCBBernoulli`, and of bounded rewards sigma is
+    their estimated standard deviation.
+
     References
     ----------
     A. Garivier, O. Cappé, "The KL-UCB algorithm for bounded stochastic bandits and beyond",
@@ -48,8 +55,12 @@ class KLUCB(IndexAlgorithm):
     c: float = number(0.0, at_least=0.0)
     name: ClassVar[str] = "kl-ucb"
 
-    def agent(self, structure: Structure, rounds: int, horizon: int) -> GaussianAgent:
-        return GaussianAgent(float(self.c))
+    def agent(
+        self, structure: Structure, rounds: int, horizon: int
+    ) -> GaussianAgent | BernoulliAgent:
+        if structure.rewards.is_bernoulli:
+            return BernoulliAgent(float(self.c), scale_of_rewards(structure))
+        return GaussianAgent(float(self.c), noise_factors(structure))
 
 
 @register(
@@ -63,7 +74,8 @@ class KLUCB(IndexAlgorithm):
 class KLUCBBernoulli(IndexAlgorithm):
     """Largest q with n_k kl(mu_hat_k, q) <= log t + c log log t, for rewards in [0, 1].
 
-    Of a cost in [0, 1] the reward is 1 - cost.
+    Of a cost in [0, 1] the reward is 1 - cost. Rewards of a structure with limits or prizes are
+    rescaled to [0, 1] per arm, and indices are compared on their own scale.
 
     References
     ----------
@@ -76,7 +88,7 @@ class KLUCBBernoulli(IndexAlgorithm):
     needs_unit_rewards: ClassVar[bool] = True
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> BernoulliAgent:
-        return BernoulliAgent(float(self.c), 1.0 if structure.minimize else 0.0)
+        return BernoulliAgent(float(self.c), scale_of_rewards(structure))
 
 
 @inline
@@ -89,7 +101,8 @@ def _exploration(c: float, log_t: float) -> float:
 
 @implements(index, GaussianAgent)
 def _gaussian_index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
-    return arm.mean + math.sqrt(2.0 * _exploration(agent.c, moment.log_t)) * arm.scale
+    width = math.sqrt(2.0 * _exploration(agent.c, moment.log_t)) * agent.factors[arm.position]
+    return arm.mean + width * arm.scale
 
 
 @inline
@@ -129,5 +142,7 @@ def bernoulli_bound(mean: float, level: float) -> float:
 
 @implements(index, BernoulliAgent)
 def _bernoulli_index(agent: Any, arm: Any, moment: Any, generator: Any) -> Any:
-    mean = min(max(arm.mean + agent.shift, 0.0), 1.0)
-    return bernoulli_bound(mean, _exploration(agent.c, moment.log_t) / arm.pulls)
+    scale, k = agent.scale, arm.position
+    mean = min(max((arm.mean - scale.floors[k]) / scale.ranges[k], 0.0), 1.0)
+    bound = bernoulli_bound(mean, _exploration(agent.c, moment.log_t) / arm.pulls)
+    return scale.offsets[k] + scale.ranges[k] * bound

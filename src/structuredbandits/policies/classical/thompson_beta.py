@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.protocol import choose, implements
 from structuredbandits.policies.registration import register
+from structuredbandits.policies.reward_scale import RewardScale, scale_of_rewards
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -19,7 +21,8 @@ class ThompsonBetaAgent(NamedTuple):
     """Parameters of Beta Thompson sampling in compiled code."""
 
     prior: float
-    shift: float  # 1 for costs, which come in negated: a success is then 1 - cost
+    share: float  # of a reward that counts; less than 1 widens the posterior
+    scale: RewardScale
 
 
 @register(
@@ -35,6 +38,8 @@ class ThompsonBeta(Algorithm):
 
     The prior is proper, so an arm that was never seen is drawn from it and not pulled first.
     Rewards between 0 and 1 count as that share of a success, costs as that share of a failure.
+    Rewards of a structure with limits or prizes are rescaled to [0, 1] per arm, and draws are
+    compared on their own scale.
 
     References
     ----------
@@ -46,26 +51,37 @@ class ThompsonBeta(Algorithm):
     classical: ClassVar[bool] = True
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> ThompsonBetaAgent:
-        return ThompsonBetaAgent(1.0, 1.0 if structure.minimize else 0.0)
+        return ThompsonBetaAgent(1.0, 1.0, scale_of_rewards(structure))
 
     def choice_probabilities(self, snapshot: Snapshot, candidates: np.ndarray) -> np.ndarray:
-        from structuredbandits.policies.max_of_betas import largest_of_betas
+        return beta_shares(snapshot, candidates)
 
-        counts = snapshot.evidence.counts[candidates]
-        successes = snapshot.evidence.sums[candidates] + snapshot.agent.shift * counts
-        return largest_of_betas(successes + 1.0, counts - successes + 1.0)
+
+def beta_shares(snapshot: Snapshot, candidates: np.ndarray) -> np.ndarray:
+    """Probability that each candidate's draw is the largest: (candidates,)."""
+    from structuredbandits.policies.max_of_betas import largest_of_betas
+
+    agent: ThompsonBetaAgent = snapshot.agent
+    floors, ranges, offsets = (row[candidates] for row in agent.scale)
+    counts = snapshot.evidence.counts[candidates]
+    successes = np.clip((snapshot.evidence.sums[candidates] - counts * floors) / ranges, 0, counts)
+    won = agent.share * successes + agent.prior
+    lost = agent.share * (counts - successes) + agent.prior
+    return largest_of_betas(won, lost, offsets, ranges)
 
 
 @implements(choose, ThompsonBetaAgent)
 def _choose(
     agent: Any, evidence: Any, candidates: Any, n_candidates: Any, moment: Any, generator: Any
 ) -> Any:
-    best, chosen = -1.0, -1
+    best, chosen, scale = -math.inf, -1, agent.scale
     for place in range(n_candidates):
         arm = candidates[place]
-        successes = evidence.sums[arm] + agent.shift * evidence.counts[arm]
-        draw = generator.beta(
-            successes + agent.prior, evidence.counts[arm] - successes + agent.prior
+        count, width = evidence.counts[arm], scale.ranges[arm]
+        successes = (evidence.sums[arm] - count * scale.floors[arm]) / width
+        successes = min(max(successes, 0.0), count)  # up to rounding
+        draw = scale.offsets[arm] + width * generator.beta(
+            agent.share * successes + agent.prior, agent.share * (count - successes) + agent.prior
         )
         if draw > best:
             best, chosen = draw, arm

@@ -220,7 +220,7 @@ class _SweepGrid:
             arguments.check_rewards(world.environment, found)
         for _, algorithm in self._policies():
             with self._settings.at(self._path("policies")):
-                arguments.check_unit_rewards([algorithm], world.environment, found)
+                arguments.check_unit_rewards([algorithm], world.structure, world.environment, found)
         return found
 
     def _horizons(self, world: World) -> list[int]:
