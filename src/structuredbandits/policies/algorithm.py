@@ -11,6 +11,7 @@ import numpy as np
 
 from structuredbandits.policies.labels import Parts, plain, write_label
 from structuredbandits.policies.parameter_checks import read_parameters
+from structuredbandits.structure.interaction_length import Length, read_length
 
 if TYPE_CHECKING:
     from structuredbandits.confidence.confidence_set import ConfidenceParameters
@@ -135,6 +136,7 @@ class Algorithm:
         *,
         seed: int | np.random.SeedSequence | None = None,
         horizon: int | None = None,
+        length: Length | None = None,
         history: Iterable[tuple[str | int, float]] = (),
     ) -> Policy:
         """Begin a run on a structure.
@@ -146,13 +148,43 @@ class Algorithm:
         seed
             Seed of the run's own randomness; equal seeds and rewards give equal decisions.
         horizon
-            Number of rounds, for the algorithms that use it.
+            Number of rounds if it is certain, for the algorithms that use it.
+        length
+            How many interactions a subject has, for the algorithms that use it: the mean, or pairs
+            of a length and its share.
         history
             Past (arm, reward) rows to start warm from.
         """
         from structuredbandits.policies.policy import Policy
 
-        return Policy(self, structure, seed=seed, horizon=horizon, history=history)
+        algorithm = self.with_length(length)
+        return Policy(algorithm, structure, seed=seed, horizon=horizon, history=history)
+
+    def with_length(self, length: Length | None) -> Algorithm:
+        """The algorithm for subjects with this many interactions; its own length stays.
+
+        Algorithms that do not plan ahead stay as they are.
+
+        Examples
+        --------
+        >>> from structuredbandits.policies.classical.ucb import UCB
+        >>> from structuredbandits.policies.structured.value_of_information import (
+        ...     ValueOfInformation,
+        ... )
+        >>> ValueOfInformation().with_length(30).label, UCB().with_length(30).label
+        ('value-of-information(length=30)', 'ucb')
+        """
+        length = read_length(length)
+        changes: dict[str, Any] = {}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Algorithm):
+                changes[field.name] = value.with_length(length)
+            elif field.name == "length" and value is None:
+                changes[field.name] = length
+        if all(getattr(self, name) is value for name, value in changes.items()):
+            return self
+        return dataclasses.replace(self, **changes)
 
     def __repr__(self) -> str:
         arguments = [f"{key}={plain(value)!r}" for key, value in self.changed.items()]

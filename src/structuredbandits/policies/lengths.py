@@ -7,23 +7,17 @@ Lengths are taken as independent of rewards.
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structuredbandits._compiled import inline
-from structuredbandits.errors import InvalidPolicy
-from structuredbandits.policies.parameter_checks import is_number
 from structuredbandits.policies.protocol import Moment
-
-#: A mean number of interactions, or pairs of a number of interactions and its share.
-Length = float | tuple[tuple[float, float], ...]
+from structuredbandits.structure.interaction_length import Length
 
 # With no length given, the chance to stay falls as a power of the rounds played: after t rounds
 # this many times (t + _START) rounds are expected to follow.
 _AHEAD, _START = 2.0, 5.0
-_MOST = 1e15
 
 
 class LengthTable(NamedTuple):
@@ -38,49 +32,6 @@ class LengthTable(NamedTuple):
     offset: float
     slope: float
     certain: bool  # whether the horizon of a run, if it has one, is its length
-
-
-def read_length(length: Any) -> Length | None:
-    """A length as it is stored: a mean, or pairs sorted by length whose shares sum to 1.
-
-    Examples
-    --------
-    >>> read_length(30), read_length([(100, 1), (10, 3)])
-    (30.0, ((10.0, 0.75), (100.0, 0.25)))
-    """
-    if length is None:
-        return None
-    if is_number(length) and 1.0 <= length <= _MOST:
-        return float(length)
-    pairs = _pairs(length)
-    if pairs is None:
-        raise InvalidPolicy(
-            f"length = {length!r} is not a number of interactions; give their mean, such as 30, or "
-            "pairs of a length and its share, such as ((10, 0.75), (100, 0.25))."
-        )
-    shares: dict[float, float] = {}
-    for end, share in sorted(pairs):
-        if share > 0.0:
-            shares[end] = shares.get(end, 0.0) + share
-    total = math.fsum(shares.values())
-    return tuple((end, share / total) for end, share in shares.items())
-
-
-def _pairs(length: Any) -> list[tuple[float, float]] | None:
-    """The pairs as floats, or None if they are not lengths with shares."""
-    if isinstance(length, np.ndarray):
-        length = length.tolist()
-    if not isinstance(length, (list, tuple)):
-        return None
-    pairs = []
-    for pair in length:
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            return None
-        end, share = pair
-        if not is_number(end) or not is_number(share) or not 1.0 <= end <= _MOST or share < 0.0:
-            return None
-        pairs.append((float(end), float(share)))
-    return pairs if any(share > 0.0 for _, share in pairs) else None
 
 
 def length_table(length: Length | None, otherwise: Length | None = None) -> LengthTable:

@@ -30,6 +30,7 @@ from structuredbandits.policies.registration import METRICS, find, names_of, reg
 if TYPE_CHECKING:
     from structuredbandits.policies.policy import Policy
     from structuredbandits.structure import Structure
+    from structuredbandits.structure.interaction_length import Length
 
 #: Names that stand for a policy; labels and files have the policy's own name.
 ALIASES = {"default": "value-of-information"}
@@ -225,6 +226,7 @@ def make_policy(
     *,
     seed: int | None = None,
     horizon: int | None = None,
+    length: Length | None = None,
     history: Iterable[tuple[str | int, float]] = (),
     exploration_floor: float | None = None,
 ) -> Policy:
@@ -242,7 +244,7 @@ def make_policy(
         from structuredbandits.policies.exploration_floor import ExplorationFloor
 
         algorithm = ExplorationFloor(algorithm, floor=exploration_floor)
-    return algorithm.start(structure, seed=seed, horizon=horizon, history=history)
+    return algorithm.start(structure, seed=seed, horizon=horizon, length=length, history=history)
 
 
 def applicable(structure: Structure, policies: Sequence[str]) -> tuple[list[str], dict[str, str]]:

@@ -30,6 +30,7 @@ from structuredbandits.simulation.arguments import (
 )
 from structuredbandits.simulation.task import Task, TaskResult
 from structuredbandits.structure import Structure
+from structuredbandits.structure.interaction_length import Length
 
 _CHUNK_ROUNDS = 2_000_000
 
@@ -40,6 +41,7 @@ def simulate(
     theta: Any = None,
     *,
     horizon: int | None = None,
+    length: Length | None = None,
     runs: int = 100,
     seed: int = 0,
     environment: Environment | None = None,
@@ -64,6 +66,9 @@ def simulate(
         One hidden parameter or a list of them; by default those of the problem.
     horizon, runs, seed
         Rounds per run, number of runs, seed of all random numbers.
+    length
+        How many interactions policies that plan ahead expect, if not the horizon: the mean, or
+        pairs of a length and its share.
     environment
         Source of the rewards, instead of that of the problem.
     checkpoints
@@ -85,7 +90,10 @@ def simulate(
     if progress not in get_args(Mode):
         raise InvalidInput(f"progress is {progress!r}; give 'auto', 'lines' or 'off'.")
     thetas = read_thetas(theta, own_thetas, world)
-    algorithms = read_policies(policies, structure, world, thetas)
+    algorithms = [
+        algorithm.with_length(length)
+        for algorithm in read_policies(policies, structure, world, thetas)
+    ]
     marks = read_checkpoints(checkpoints, rounds)
     shape = (len(algorithms), len(thetas))
     check_memory(math.prod(shape), n_runs, len(marks), rounds, structure.n_arms)

@@ -49,6 +49,8 @@ def contents_of(structure: Structure) -> Contents:
             "family": rewards.name,
             "limits": [list(pair) for pair in zip(rewards.low, rewards.high, strict=True)],
         }
+    if structure.length is not None:
+        header["length"] = structure.length
     arrays = {"sigma": structure.sigma, "lower": structure.lower}
     if not structure.exact:
         arrays["upper"] = structure.upper

@@ -54,9 +54,7 @@ def write_structure(structure: Structure, path: str | PathLike[str]) -> None:
     header = {
         **contents.header,
         "format": FORMAT,
-        "version": VERSION
-        if "rewards" in contents.header or "noise" in contents.arrays
-        else _FIRST_VERSION,
+        "version": VERSION if _needs_version_2(contents) else _FIRST_VERSION,
         "name": structure.name,
         "digest": structure.digest,
     }
@@ -65,6 +63,10 @@ def write_structure(structure: Structure, path: str | PathLike[str]) -> None:
         write_atomically(target, data)
     except OSError as error:
         raise FileError(f"{target} cannot be written: {error.strerror}.") from error
+
+
+def _needs_version_2(contents: Contents) -> bool:
+    return not {"rewards", "length"}.isdisjoint(contents.header) or "noise" in contents.arrays
 
 
 def read_structure(path: str | PathLike[str]) -> Structure:
@@ -204,6 +206,7 @@ def _structure(header: Mapping[str, Any], members: Mapping[str, bytes]) -> Struc
             standard_errors=arrays["standard_errors"],
             rewards=_rewards(header.get("rewards")),
             noise=arrays["noise"],
+            length=header.get("length"),
         )
     except InvalidInput as error:
         raise ValueError(str(error)) from error

@@ -28,6 +28,7 @@ from structuredbandits.structure._mean_models import (
 )
 from structuredbandits.structure._piecewise import PiecewiseLinear
 from structuredbandits.structure._sound_cells import linear_bounds, piecewise_bounds
+from structuredbandits.structure.interaction_length import Length, read_length
 from structuredbandits.structure.parameters import (
     FloatArray,
     Parameters,
@@ -51,7 +52,7 @@ class Structure:
 
     Make one with `from_functions`, `from_table`, `from_bounds`, `from_breakpoints` or `linear`.
     All of them also take the options of `StructureOptions`: `minimize`, `name`, `prior`,
-    `counts`, `standard_errors`, `rewards` (with `prize` or `limits`) and `noise`.
+    `counts`, `standard_errors`, `rewards` (with `prize` or `limits`), `noise` and `length`.
 
     Parameters
     ----------
@@ -81,6 +82,7 @@ class Structure:
     parameters : Finite, Interval or Box
     prior : (parameters,) or None
     counts, standard_errors : (parameters, arms) or None
+    length : float, tuple of pairs, or None
 
     Notes
     -----
@@ -114,6 +116,7 @@ class Structure:
     prior: FloatArray | None
     counts: FloatArray | None
     standard_errors: FloatArray | None
+    length: Length | None
     model: MeanModel | None
 
     def __init__(
@@ -170,6 +173,7 @@ class Structure:
             standard_errors=validation.check_companion(
                 options.get("standard_errors"), shape, "standard_errors"
             ),
+            length=read_length(options.get("length"), InvalidStructure),
             model=model,
         )
 
@@ -495,6 +499,7 @@ class Structure:
         prize: ArrayLike | None = None,
         limits: ArrayLike | None = None,
         noise: ArrayLike | None = None,
+        length: Length | None = None,
     ) -> Self:
         """Return a changed copy; arguments that are not given keep their value.
 
@@ -504,7 +509,7 @@ class Structure:
             The arms to keep, in this order.
         sigma
             One number, or one for each kept arm.
-        minimize, name, prior, rewards, prize, limits, noise
+        minimize, name, prior, rewards, prize, limits, noise, length
             See `StructureOptions`. With new `rewards` and no `sigma`, σ is half their range.
 
         Examples
@@ -540,6 +545,7 @@ class Structure:
             standard_errors=None if errors is None else errors[:, kept],
             rewards=family,
             noise=noise,
+            length=self.length if length is None else length,
         )
 
     def _kept(self, arms: Sequence[str | int] | None) -> list[int]:
@@ -590,7 +596,7 @@ class Structure:
         return {name: self.__dict__[name] for name in Structure.__annotations__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state = {"rewards": Rewards(), "noise": None, **state}  # older pickles have neither
+        state = {"rewards": Rewards(), "noise": None, "length": None, **state}  # older pickles
         self.__dict__.update(state)
         for value in state.values():
             if isinstance(value, np.ndarray):

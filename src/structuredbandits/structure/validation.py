@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structuredbandits.errors import InvalidParameter, InvalidStructure
+from structuredbandits.structure.interaction_length import Length
 from structuredbandits.structure.parameters import FloatArray, Parameters, brief, read_only
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class StructureOptions(TypedDict, total=False):
     noise: ArrayLike | None
     """The standard deviation of single rewards, one or one per arm, where it was estimated:
     likelihoods use it, and confidence sets use sigma."""
+    length: Length | None
+    """How many interactions a subject has: the mean, or pairs of a length and its share. Policies
+    that plan ahead use it in runs without a horizon."""
 
 
 def as_floats(values: ArrayLike, what: str) -> FloatArray:

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from structuredbandits.confidence.joint_set import scratch_memory
 from structuredbandits.confidence.memory import Memory
+from structuredbandits.errors import InvalidPolicy
+from structuredbandits.policies.lengths import LengthTable, length_table, rounds_after_this
 from structuredbandits.policies.parameter_checks import LARGEST, positive
 from structuredbandits.policies.registration import register
-from structuredbandits.policies.structured.hierarchical_index import gittins_bonus, rounds_to_come
+from structuredbandits.policies.structured.hierarchical_index import gittins_bonus
 from structuredbandits.policies.structured.population import Population, population_of
 from structuredbandits.policies.structured.score_policy import ScoreAlgorithm, scores_of
+from structuredbandits.structure.interaction_length import Length, read_length
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -26,6 +29,7 @@ class PriorIndexAgent(NamedTuple):
     """Parameters of the index in compiled code."""
 
     population: Population
+    lengths: LengthTable
 
 
 @register(
@@ -49,10 +53,8 @@ class PriorIndex(ScoreAlgorithm):
         Standard deviation of one reward. None: what the structure's own counts and standard errors
         imply, or its sigma if they imply nothing (see `reward_variance`).
 
-    Notes
-    -----
-    Give the run its ``horizon``; without one it assumes that three times as many rounds are to
-    come as were played.
+    length
+        Number of interactions of a subject, as in `ValueOfInformation`.
 
     References
     ----------
@@ -70,10 +72,16 @@ class PriorIndex(ScoreAlgorithm):
     """
 
     noise: float | None = positive(None, at_most=LARGEST)
+    length: Length | None = None
     name: ClassVar[str] = "prior-index"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "length", read_length(self.length, InvalidPolicy))
+
     def agent(self, structure: Structure, rounds: int, horizon: int) -> PriorIndexAgent:
-        return PriorIndexAgent(population_of(structure, self.noise))
+        lengths = length_table(self.length, structure.length)
+        return PriorIndexAgent(population_of(structure, self.noise), lengths)
 
     def memory(self, structure: Structure) -> Memory:
         return scratch_memory(structure.n_arms, 1, structure.n_arms)
@@ -82,7 +90,7 @@ class PriorIndex(ScoreAlgorithm):
 @scores_of(PriorIndexAgent)
 def _score(agent: Any, floats: Any, evidence: Any, allowed: Any, moment: Any) -> Any:
     means, variances, noise = agent.population
-    rounds = rounds_to_come(moment)
+    rounds = rounds_after_this(agent.lengths, moment) + 1.0
     for place in range(allowed.size):
         arm = allowed[place]
         mean, variance = means[arm], variances[arm]

@@ -14,14 +14,9 @@ import numpy as np
 from structuredbandits._compiled import inline, kernel
 from structuredbandits.confidence.evidence import Evidence, evidence_of
 from structuredbandits.confidence.memory import Memory
+from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
-from structuredbandits.policies.lengths import (
-    Length,
-    LengthTable,
-    length_table,
-    read_length,
-    rounds_after_this,
-)
+from structuredbandits.policies.lengths import LengthTable, length_table, rounds_after_this
 from structuredbandits.policies.parameter_checks import LARGEST, positive
 from structuredbandits.policies.protocol import Moment, decide, implements, learn, restore
 from structuredbandits.policies.registration import register
@@ -35,6 +30,7 @@ from structuredbandits.policies.structured.hierarchical_model import (
 )
 from structuredbandits.policies.structured.shrunken_model import shrunken_model
 from structuredbandits.policies.ties import share_of_ties, take_larger
+from structuredbandits.structure.interaction_length import Length, read_length
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -101,7 +97,7 @@ class ValueOfInformation(Algorithm):
     ----------
     length
         Number of interactions of a subject: its mean, or pairs of a length and its share. None: the
-        run's ``horizon`` if it has one, else a wide distribution.
+        run's ``horizon`` if it has one, else the structure's ``length``, else a wide distribution.
     noise
         Standard deviation of one reward. None: what the structure implies (see `reward_variance`).
     use_prior
@@ -140,11 +136,11 @@ class ValueOfInformation(Algorithm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "length", read_length(self.length))
+        object.__setattr__(self, "length", read_length(self.length, InvalidPolicy))
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> ValueAgent:
         model = shrunken_model(structure, self.noise, bool(self.use_prior), float(self.doubt))
-        return ValueAgent(model, length_table(self.length))
+        return ValueAgent(model, length_table(self.length, structure.length))
 
     def memory(self, structure: Structure) -> Memory:
         n_parameters, n_arms = structure.n_parameters, structure.n_arms
