@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+import structuredbandits as sb
+from structuredbandits.confidence.divergence import interval_ends
 from tests.e2e.conftest import Site, Visit
 
 EXPERIMENT, SUBJECTS, ROUNDS, LONG = "shop", 6, 12, 40
@@ -208,10 +211,9 @@ def test_the_intervals_of_the_past_are_those_of_the_policy(visit: Visit, site: S
             const own = mask(state.plausible);
             const all = new Uint8Array(size).fill(1);
             structure.arms.forEach((arm, k) => {
-              const radius = state.radii?.[k];
-              if (!state.counts[k] || radius === undefined) return;
-              const low = state.means[k] - radius;
-              const allowed = mask(allowedBy(arm, low, state.means[k] + radius));
+              const interval = state.intervals?.[k];
+              if (!state.counts[k] || interval === undefined) return;
+              const allowed = mask(allowedBy(arm, ...interval));
               for (let i = 0; i < size; i += 1) all[i] &= allowed[i];
             });
             wrong += own.reduce((sum, yes, i) => sum + (yes !== all[i]), 0);
@@ -221,6 +223,32 @@ def test_the_intervals_of_the_past_are_those_of_the_policy(visit: Visit, site: S
         [EXPERIMENT, "visitor-1"],
     )
     assert wrong <= 2  # a θ at the very end of an interval may differ by rounding
+
+
+def test_intervals_of_clicks_are_those_that_the_service_reports(visit: Visit, site: Site) -> None:
+    """They are not mean ± q σ / √n, so earlier ones, which are not reported, are not drawn."""
+    known = sb.Structure.from_table([[0.02, 0.3], [0.3, 0.02]], rewards="bernoulli")
+    low, high = interval_ends(known, 3.0, 60, np.array([40, 20]), np.array([0.1, 0.3]))
+    arms = {
+        name: {"count": count, "mean": mean, "low": float(low[k]), "high": float(high[k])}
+        for k, (name, count, mean) in enumerate([("a", 40, 0.1), ("b", 20, 0.3)])
+    }
+    plausible = {"count": 1, "of": 2, "runs": [[0, 0]]}
+    subject = {"arms": arms, "received": 60, "competitive_arms": ["a"], "plausible": plausible}
+    seen = {"a": {"count": 1, "mean": 0.0}}
+    step = {"arm": "a", "arms": seen, "competitive_arms": ["a"], "plausible": plausible}
+    page = visit(PAGES["subject"], key=site.reader)
+    before, now = page.evaluate(
+        """async ([subject, step]) => {
+          const { stateBefore } = await import("/static/console/history.js");
+          const arms = ["a", "b"].map((name) => ({ name, sigma: 0.5 }));
+          const structure = { arms, positions: [0, 1] };
+          return [0, 1].map((at) => stateBefore(subject, [step], structure, at).intervals);
+        }""",
+        [subject, step],
+    )
+    assert now == [[arms[name]["low"], arms[name]["high"]] for name in ("a", "b")]
+    assert before is None
 
 
 def test_forgetting_a_subject(visit: Visit, site: Site) -> None:
