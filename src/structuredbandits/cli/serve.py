@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _COMMAND = "structuredbandits serve"
 SERVE_EXAMPLES = examples(
     f"{_COMMAND} three-arms --policy ts-c --insecure",
-    f"{_COMMAND} movies.structure --policy hierarchical --db bandits.db",
+    f"{_COMMAND} movies.structure --length 30 --db bandits.db",
     f"{_COMMAND} --db postgresql://ana@db.example/bandits --host 0.0.0.0 --port 8080",
 )
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -37,8 +37,16 @@ def serve(
         str | None,
         typer.Option(
             metavar="NAME",
-            show_default="hierarchical, or posterior without standard errors",
+            show_default="default",
             help="The policy of that experiment.",
+        ),
+    ] = None,
+    length: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            show_default="that of the structure",
+            help="The mean number of decisions per visitor, for policies that plan ahead.",
         ),
     ] = None,
     experiment: Annotated[
@@ -48,8 +56,12 @@ def serve(
         ),
     ] = None,
     floor: Annotated[
-        float, typer.Option(metavar="P", help="Probability of a uniformly random arm.")
-    ] = 0.0,
+        float,
+        typer.Option(
+            metavar="P",
+            help="Probability of a uniformly random arm, so that the log can be evaluated.",
+        ),
+    ] = 0.02,
     db: Annotated[
         str,
         typer.Option(
@@ -194,16 +206,22 @@ def serve(
     wait_for_database(settings.database, start_seconds)
     service = Service(settings)
     if structure is not None:
-        _provide(service, structure, policy, experiment, floor)
+        _provide(service, structure, policy or "default", experiment, floor, length)
     run(service, host, port)
 
 
 def _provide(
-    service: Service, structure: str, policy: str | None, name: str | None, floor: float
+    service: Service,
+    structure: str,
+    policy: str,
+    name: str | None,
+    floor: float,
+    length: float | None,
 ) -> None:
     """Create the experiment unless it exists."""
     import re
 
+    from structuredbandits.policies.structured.belief import prior_of
     from structuredbandits.problems import load_structure
     from structuredbandits.service.experiments.experiment_settings import ExperimentSettings
     from structuredbandits.service.experiments.stored_experiment import (
@@ -217,9 +235,17 @@ def _provide(
     with service.database.write() as connection:
         if find_experiment(connection, chosen) is not None:
             return
-    settings = ExperimentSettings(floor=floor)
-    usual = "posterior" if loaded.standard_errors is None else "hierarchical"
-    version = prepare(1, loaded, policy or usual, settings)
+    settings = ExperimentSettings(floor=floor, length=length)
+    version = prepare(1, loaded, policy, settings)
+    if floor > 0.0:
+        worth = loaded.sign * loaded.means
+        lost = prior_of(loaded) @ (worth.max(axis=1) - worth.mean(axis=1))
+        typer.echo(
+            f"A floor of {floor:g} costs about {floor * lost:.2g} per decision: with this "
+            "probability a uniformly random arm is shown, so that the log can be evaluated. "
+            "--floor 0 turns it off.",
+            err=True,
+        )
 
     def make(connection: Any) -> None:
         if find_experiment(connection, chosen) is None:

@@ -111,7 +111,7 @@ class AsyncClient:
     async def create_experiment(
         self,
         structure: calls.StructureGiven,
-        policy: str = "hierarchical",
+        policy: str = "default",
         *,
         id: str | None = None,
         settings: Mapping[str, Any] | None = None,

@@ -108,7 +108,7 @@ class Client:
     def create_experiment(
         self,
         structure: calls.StructureGiven,
-        policy: str = "hierarchical",
+        policy: str = "default",
         *,
         id: str | None = None,
         settings: Mapping[str, Any] | None = None,

@@ -31,6 +31,7 @@ from structuredbandits.policies.structured.hierarchical_model import (
     list_plausible,
     posterior_of_mean,
 )
+from structuredbandits.policies.structured.value_of_information import ValueAgent, score_arms
 
 # θ whose weights together are below this are left out.
 _NEGLIGIBLE = 3e-4
@@ -204,6 +205,30 @@ def _share_of_hierarchical(
         add_largest(space.normals, means, deviations, n_allowed, weight, scratch, space.work, won)
     for place in range(n_allowed):
         shares[allowed[place]] = won[place]
+
+
+@implements(share, ValueAgent)
+def _share_of_value(
+    agent: Any,
+    memory: Any,
+    evidence: Any,
+    allowed: Any,
+    n_allowed: Any,
+    moment: Any,
+    generator: Any,
+    space: Any,
+    shares: Any,
+) -> Any:
+    score_arms(agent, memory, evidence, allowed[:n_allowed], moment)
+    scores, best, ties = memory.scratch[0], -math.inf, 0
+    for place in range(n_allowed):
+        if scores[place] > best or ties == 0:
+            best, ties = scores[place], 1
+        elif scores[place] == best:
+            ties += 1
+    for place in range(n_allowed):
+        if scores[place] == best:
+            shares[allowed[place]] = 1.0 / ties
 
 
 @kernel

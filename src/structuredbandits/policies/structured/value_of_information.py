@@ -132,6 +132,7 @@ class ValueOfInformation(Algorithm):
     noise: float | None = positive(None, at_most=LARGEST)
     use_prior: bool = True
     doubt: float = positive(1.0, at_most=LARGEST)
+    shares_are_compiled: ClassVar[bool] = True
     name: ClassVar[str] = "value-of-information"
 
     def __post_init__(self) -> None:
@@ -300,7 +301,7 @@ def _inform(
 
 
 @inline
-def _score(
+def score_arms(
     agent: ValueAgent, memory: ValueMemory, evidence: Evidence, allowed: np.ndarray, moment: Moment
 ) -> None:
     """Write the score of each allowed arm, of which the largest is pulled."""
@@ -339,7 +340,7 @@ def _score(
 def _decide(
     agent: Any, memory: Any, evidence: Any, allowed: Any, moment: Any, generator: Any
 ) -> Any:
-    _score(agent, memory, evidence, allowed, moment)
+    score_arms(agent, memory, evidence, allowed, moment)
     best, chosen, ties = -math.inf, -1, 0
     for place in range(allowed.size):
         value, arm = memory.scratch[_SCORES, place], np.int64(allowed[place])
@@ -352,6 +353,6 @@ def value_scores(
     agent: ValueAgent, memory: Any, block: np.ndarray, allowed: np.ndarray, moment: Moment
 ) -> np.ndarray:
     """Score of each allowed arm: (allowed,)."""
-    _score(agent, memory, evidence_of(block), allowed, moment)
+    score_arms(agent, memory, evidence_of(block), allowed, moment)
     result: np.ndarray = memory.scratch[_SCORES, : allowed.size].copy()
     return result

@@ -69,11 +69,23 @@ StructureSource = EmbeddedStructure | StructureFile
 Payloads = Annotated[dict[Name, JsonValue], Field(max_length=1_000)]
 
 
+_Rounds = Annotated[float, Field(strict=True, ge=1, le=1e15, allow_inf_nan=False)]
+_Share = Annotated[float, Field(strict=True, ge=0, le=1e15, allow_inf_nan=False)]
+Length = _Rounds | Annotated[list[tuple[_Rounds, _Share]], Field(min_length=1, max_length=1_000)]
+
+
 class Settings(Strict):
     """The settings of an experiment."""
 
     horizon: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(
-        default=None, description="Rounds that a subject will have, for policies that use it."
+        default=None,
+        description="Rounds that every subject will have, for policies that use it.",
+    )
+    length: Length | None = Field(
+        default=None,
+        description="How many rounds a subject has, for policies that use it: the mean, or pairs "
+        "of a number and its share. By default that of the structure.",
+        examples=[30, [[10, 0.75], [100, 0.25]]],
     )
     floor: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = Field(
         default=0.0, description="With this probability a uniformly random allowed arm is shown."
@@ -109,7 +121,9 @@ class NewExperiment(Strict):
     id: ExperimentName | None = Field(default=None, examples=["shop-window"])
     structure: StructureSource = Field(examples=[{"problem": "three-arms"}])
     policy: Annotated[str, Field(min_length=1, max_length=200)] = Field(
-        default="hierarchical", examples=["ts-c"]
+        default="default",
+        examples=["ts-c"],
+        description="A policy by name; `default` is stored under its own name.",
     )
     settings: Settings = Field(default_factory=Settings, examples=[{"floor": 0.02}])
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from structuredbandits.policies.algorithm import Algorithm
     from structuredbandits.policies.diagnostics import Diagnostics
     from structuredbandits.structure import Structure
+    from structuredbandits.structure.interaction_length import Length
 
 # The confidence set that explains a policy which keeps none: its width, and how many standard
 # errors of a learned structure its bounds reach to either side.
@@ -98,10 +99,17 @@ class Chooser:
     """
 
     def __init__(
-        self, structure: Structure, policy: str, *, horizon: int | None, floor: float
+        self,
+        structure: Structure,
+        policy: str,
+        *,
+        horizon: int | None,
+        floor: float,
+        length: Length | None = None,
     ) -> None:
-        named = make_algorithm(policy)
-        given, self.floor, self.label = named, floor, named.label
+        stored = make_algorithm(policy)
+        named = stored.with_length(length)
+        given, self.floor, self.label = named, floor, stored.label
         if isinstance(named, ExplorationFloor):
             given, self.floor = named.algorithm, max(floor, named.floor)
         self.structure = structure

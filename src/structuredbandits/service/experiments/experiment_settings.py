@@ -10,6 +10,7 @@ from typing import Any, Literal
 import orjson
 
 from structuredbandits.errors import InvalidInput, UnknownArm, suggestion
+from structuredbandits.structure.interaction_length import Length, read_length
 
 _PAYLOAD_BYTES = 65_536
 
@@ -33,10 +34,12 @@ class ExperimentSettings:
     on_database_failure: Literal["refuse", "prior"] = "refuse"
     sticky_seconds: float = 1800.0
     payloads: dict[str, Any] | None = None
+    length: Length | None = None
 
     def __post_init__(self) -> None:
         if self.horizon is not None and not 1 <= self.horizon <= 10**9:
             raise InvalidInput(f"horizon is {self.horizon!r}; give 1 to 1,000,000,000 rounds.")
+        object.__setattr__(self, "length", read_length(self.length))
         if not 0.0 <= self.floor <= 1.0:
             raise InvalidInput(f"floor is {self.floor!r}; give a probability from 0 to 1.")
         for name, largest in (("reward_deadline_seconds", 1e9), ("retention_days", 36_500.0)):
@@ -69,7 +72,7 @@ class ExperimentSettings:
     def to_json(self) -> str:
         """As stored: later settings only where they are set, so that older replicas read it."""
         content = asdict(self)
-        for name in ("sticky_seconds", "payloads"):
+        for name in ("sticky_seconds", "payloads", "length"):
             if content[name] == getattr(ExperimentSettings, name):
                 del content[name]
         return orjson.dumps(content).decode()

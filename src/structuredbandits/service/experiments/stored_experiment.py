@@ -119,7 +119,13 @@ def prepare(
     number: int, structure: Structure, policy: str, settings: ExperimentSettings
 ) -> Version:
     """A structure with its policy, or an error that says why they do not fit."""
-    chooser = Chooser(structure, policy, horizon=settings.horizon, floor=settings.floor)
+    chooser = Chooser(
+        structure,
+        policy,
+        horizon=settings.horizon,
+        floor=settings.floor,
+        length=settings.length,
+    )
     unit = chooser.algorithm.refuses_other_rewards(structure)
     default = settings.default_reward
     if default is not None:
