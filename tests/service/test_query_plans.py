@@ -154,6 +154,9 @@ def use_administration(api: Api, decisions: list[dict[str, Any]], folder: Path) 
     assert api.client.post(f"{SHOP}/structures", json=body).status_code == 201
     made = api.client.post("/v1/keys", json={"scopes": ["read"]}).json()
     assert api.client.get("/v1/keys").status_code == 200
+    assert api.client.post(f"/v1/keys/{made['id']}/rotate").status_code == 201
+    for query in ("", "?experiment=shop&after=1"):
+        assert api.client.get(f"/v1/audit{query}").status_code == 200
     assert api.client.delete(f"/v1/keys/{made['id']}").status_code == 200
 
 

@@ -121,7 +121,7 @@ def test_the_commands_of_the_page_run(
         done += 1
     assert server is not None
     server.stop()
-    assert (len(keys), (tmp_path / "new.db").exists()) == (2, True)
+    assert (len(keys), (tmp_path / "new.db").exists()) == (3, True)
     assert done >= 8
 
 

@@ -398,6 +398,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/keys/{key}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate Key
+         * @description Replace a key: its successor is shown only here, and both work for `overlap_hours`.
+         *
+         *     The successor has the same scopes, experiment, label and limits, and expires after as long.
+         */
+        post: operations["rotateKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys/{key}": {
         parameters: {
             query?: never;
@@ -413,6 +435,28 @@ export interface paths {
          * @description Revoke a key; replicas may accept it for a few more seconds.
          */
         delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Audit
+         * @description Read the audit log, the oldest lines first: changes of experiments, keys and rewards.
+         *
+         *     A key for one experiment reads the lines of this experiment.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -675,6 +719,80 @@ export interface components {
             high: number | null;
             /** Retired */
             retired: boolean;
+        };
+        /**
+         * AuditLine
+         * @description What was done, by whom and when.
+         * @example {
+         *       "action": "correction",
+         *       "created": "2026-03-01T09:30:00.000000Z",
+         *       "detail": {
+         *         "after": 3,
+         *         "before": 4,
+         *         "reason": "counted twice in the shop",
+         *         "round": 3
+         *       },
+         *       "experiment": "shop-window",
+         *       "key": "3f2a9c01d4e5",
+         *       "number": 17,
+         *       "subject": "visitor-7"
+         *     }
+         */
+        AuditLine: {
+            /** Number */
+            number: number;
+            /** Created */
+            created: string;
+            /** Action */
+            action: string;
+            /** Experiment */
+            experiment: string | null;
+            /**
+             * Subject
+             * @description Of a correction, unless it was deleted since.
+             */
+            subject: string | null;
+            /**
+             * Key
+             * @description The key that did it; null: the service or the command.
+             */
+            key: string | null;
+            /** Detail */
+            detail: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * AuditLines
+         * @description A page of the audit log.
+         * @example {
+         *       "lines": [
+         *         {
+         *           "action": "correction",
+         *           "created": "2026-03-01T09:30:00.000000Z",
+         *           "detail": {
+         *             "after": 3,
+         *             "before": 4,
+         *             "reason": "counted twice in the shop",
+         *             "round": 3
+         *           },
+         *           "experiment": "shop-window",
+         *           "key": "3f2a9c01d4e5",
+         *           "number": 17,
+         *           "subject": "visitor-7"
+         *         }
+         *       ],
+         *       "next": 17
+         *     }
+         */
+        AuditLines: {
+            /** Lines */
+            lines: components["schemas"]["AuditLine"][];
+            /**
+             * Next
+             * @description The value of `after` for the next page; null at the end.
+             */
+            next: number | null;
         };
         /**
          * Baseline
@@ -1349,8 +1467,10 @@ export interface components {
          * @example {
          *       "created": "2026-03-01T09:30:00.000000Z",
          *       "experiment": "shop-window",
+         *       "expires": "2026-03-01T09:30:00.000000Z",
          *       "id": "3f2a9c01d4e5",
          *       "label": "web shop",
+         *       "last_used": "2026-03-01T09:30:00.000000Z",
          *       "publishable": {
          *         "origins": [
          *           "https://shop.example"
@@ -1359,6 +1479,7 @@ export interface components {
          *         "per_subject": 60,
          *         "signed": true
          *       },
+         *       "requests_per_minute": 600,
          *       "revoked": "2026-03-01T09:30:00.000000Z",
          *       "scopes": [
          *         "decide",
@@ -1380,6 +1501,15 @@ export interface components {
             /** Revoked */
             revoked: string | null;
             publishable: components["schemas"]["PublishableTerms"] | null;
+            /** Expires */
+            expires: string | null;
+            /**
+             * Last Used
+             * @description To about a minute.
+             */
+            last_used: string | null;
+            /** Requests Per Minute */
+            requests_per_minute: number | null;
         };
         /**
          * KeyList
@@ -1389,8 +1519,10 @@ export interface components {
          *         {
          *           "created": "2026-03-01T09:30:00.000000Z",
          *           "experiment": "shop-window",
+         *           "expires": "2026-03-01T09:30:00.000000Z",
          *           "id": "3f2a9c01d4e5",
          *           "label": "web shop",
+         *           "last_used": "2026-03-01T09:30:00.000000Z",
          *           "publishable": {
          *             "origins": [
          *               "https://shop.example"
@@ -1399,6 +1531,7 @@ export interface components {
          *             "per_subject": 60,
          *             "signed": true
          *           },
+         *           "requests_per_minute": 600,
          *           "revoked": "2026-03-01T09:30:00.000000Z",
          *           "scopes": [
          *             "decide",
@@ -1411,6 +1544,21 @@ export interface components {
         KeyList: {
             /** Keys */
             keys: components["schemas"]["KeyAnswer"][];
+        };
+        /**
+         * KeyRotation
+         * @description How a key is replaced.
+         * @example {
+         *       "overlap_hours": 24
+         *     }
+         */
+        KeyRotation: {
+            /**
+             * Overlap Hours
+             * @description How long both keys work.
+             * @default 24
+             */
+            overlap_hours: number;
         };
         /**
          * KeyedDecisionRequest
@@ -1679,6 +1827,14 @@ export interface components {
          *         "reward"
          *       ]
          *     }
+         * @example {
+         *       "expires_days": 90,
+         *       "label": "reports",
+         *       "requests_per_minute": 600,
+         *       "scopes": [
+         *         "read"
+         *       ]
+         *     }
          */
         NewKey: {
             /** Scopes */
@@ -1692,6 +1848,16 @@ export interface components {
             label: string;
             /** @description Makes a key that may be part of a web page. */
             publishable?: components["schemas"]["PublishableTerms"] | null;
+            /**
+             * Expires Days
+             * @description After this many days the key no longer works.
+             */
+            expires_days?: number | null;
+            /**
+             * Requests Per Minute
+             * @description In each process of the service; each item of a batch counts.
+             */
+            requests_per_minute?: number | null;
         };
         /**
          * NewKeyAnswer
@@ -1699,9 +1865,11 @@ export interface components {
          * @example {
          *       "created": "2026-03-01T09:30:00.000000Z",
          *       "experiment": "shop-window",
+         *       "expires": "2026-03-01T09:30:00.000000Z",
          *       "id": "3f2a9c01d4e5",
          *       "key": "sbp_3f2a9c01d4e5_in-the-page",
          *       "label": "web shop",
+         *       "last_used": "2026-03-01T09:30:00.000000Z",
          *       "publishable": {
          *         "origins": [
          *           "https://shop.example"
@@ -1710,6 +1878,7 @@ export interface components {
          *         "per_subject": 60,
          *         "signed": true
          *       },
+         *       "requests_per_minute": 600,
          *       "revoked": "2026-03-01T09:30:00.000000Z",
          *       "scopes": [
          *         "decide",
@@ -1732,6 +1901,15 @@ export interface components {
             /** Revoked */
             revoked: string | null;
             publishable: components["schemas"]["PublishableTerms"] | null;
+            /** Expires */
+            expires: string | null;
+            /**
+             * Last Used
+             * @description To about a minute.
+             */
+            last_used: string | null;
+            /** Requests Per Minute */
+            requests_per_minute: number | null;
             /** Key */
             key: string;
             /**
@@ -4999,6 +5177,105 @@ export interface operations {
             };
         };
     };
+    rotateKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The key's ID, not its text. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["KeyRotation"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKeyAnswer"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The API key is missing, unknown or revoked. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The key does not allow this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It does not exist, or the key is for another experiment. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Something in the request cannot be used. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests are waiting; try again after Retry-After seconds. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database did not answer in time; repeat the request. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
     revokeKey: {
         parameters: {
             query?: never;
@@ -5018,6 +5295,105 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["KeyAnswer"];
+                };
+            };
+            /** @description The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The API key is missing, unknown or revoked. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The key does not allow this. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description It does not exist, or the key is for another experiment. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Something in the request cannot be used. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description Too many requests are waiting; try again after Retry-After seconds. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+            /** @description The database did not answer in time; repeat the request. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorAnswer"];
+                };
+            };
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description Only lines of this experiment. */
+                experiment?: string | null;
+                /** @description The number of the last line that is known. */
+                after?: number;
+                /** @description Maximum number of lines. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditLines"];
                 };
             };
             /** @description The request cannot be read. */

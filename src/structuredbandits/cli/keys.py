@@ -1,4 +1,4 @@
-"""`structuredbandits keys`: creates, lists and revokes the API keys of a service."""
+"""`structuredbandits keys`: creates, lists, rotates and revokes the API keys of a service."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ KEYS_EXAMPLES = examples(
     f"{_COMMAND} create --db bandits.db --scopes decide,reward --experiment shop",
     f"{_COMMAND} create --db bandits.db --experiment shop --origins https://shop.example",
     f"{_COMMAND} list --db bandits.db",
+    f"{_COMMAND} rotate 3f2a9c01d4e5 --db bandits.db --overlap-hours 48",
     f"{_COMMAND} revoke 3f2a9c01d4e5 --db bandits.db",
 )
 Database = Annotated[
@@ -34,7 +35,7 @@ _DEFAULT = "structuredbandits.db"
 
 keys = typer.Typer(
     name="keys",
-    help="Create, list and revoke the API keys of a service.",
+    help="Create, list, rotate and revoke the API keys of a service.",
     epilog=KEYS_EXAMPLES,
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -91,11 +92,23 @@ def create(
             "in a second line.",
         ),
     ] = False,
+    expires_days: Annotated[
+        float | None,
+        typer.Option(metavar="N", show_default="never", help="Days after which it expires."),
+    ] = None,
+    per_minute: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default="no limit",
+            help="Requests per minute; each item of a batch counts.",
+        ),
+    ] = None,
     db: Database = _DEFAULT,
 ) -> None:
     """Create a key and print it once: only its hash is stored."""
     from structuredbandits.errors import InvalidInput
-    from structuredbandits.service.security.api_keys import create_key, subject_secret
+    from structuredbandits.service.security.api_keys import KeyTerms, create_key, subject_secret
     from structuredbandits.service.security.publishable_keys import PublicTerms, read_origins
 
     public = None
@@ -103,9 +116,14 @@ def create(
         public = PublicTerms(read_origins(origins.split(",")), per_address, per_subject, signed)
     elif signed:
         raise InvalidInput("--signed is for publishable keys; give their --origins.")
+    terms = KeyTerms(expires_days, per_minute)
     with _opened(db) as connection:
-        text, grant = create_key(connection, scopes.split(","), experiment, label, public)
+        text, grant = create_key(connection, scopes.split(","), experiment, label, public, terms)
         secret = subject_secret(connection, grant)
+    _print_new(text, secret)
+
+
+def _print_new(text: str, secret: str | None) -> None:
     print(text)
     if secret is not None:
         print(secret)
@@ -121,19 +139,38 @@ def show(db: Database = _DEFAULT) -> None:
     with _opened(db) as connection:
         found = list_keys(connection)
     print_table(
-        ["id", "scopes", "experiment", "label", "created", "revoked"],
+        ["id", "scopes", "experiment", "label", "created", "last used", "expires", "revoked"],
         [
             (
                 grant.id or "",
                 ",".join(sorted(grant.scopes)),
                 grant.experiment or "all",
                 grant.label,
-                (timestamp(grant.created) or "")[:19],
-                (timestamp(grant.revoked) or "")[:19],
+                *(
+                    (timestamp(moment) or "")[:19]
+                    for moment in (grant.created, grant.used, grant.expires, grant.revoked)
+                ),
             )
             for grant in found
         ],
     )
+
+
+@keys.command()
+def rotate(
+    key: Annotated[str, typer.Argument(metavar="ID", help="The ID of the key, not the key.")],
+    overlap_hours: Annotated[
+        float, typer.Option(metavar="N", help="Hours in which both keys work.")
+    ] = 24.0,
+    db: Database = _DEFAULT,
+) -> None:
+    """Replace a key: print its successor once, and let the old one expire."""
+    from structuredbandits.service.security.api_keys import rotate_key, subject_secret
+
+    with _opened(db) as connection:
+        text, grant = rotate_key(connection, key, overlap_hours)
+        secret = subject_secret(connection, grant)
+    _print_new(text, secret)
 
 
 @keys.command()

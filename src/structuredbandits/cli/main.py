@@ -12,6 +12,7 @@ import typer
 
 from structuredbandits._version import __version__
 from structuredbandits.cli.analyze import ANALYZE_EXAMPLES, analyze
+from structuredbandits.cli.audit import AUDIT_EXAMPLES, audit
 from structuredbandits.cli.backup import BACKUP_EXAMPLES, RESTORE_EXAMPLES, backup, restore
 from structuredbandits.cli.doctor import DOCTOR_EXAMPLES, doctor
 from structuredbandits.cli.evaluate import EVALUATE_EXAMPLES, evaluate
@@ -57,6 +58,7 @@ app.command(epilog=SERVE_EXAMPLES, context_settings={"auto_envvar_prefix": "STRU
     serve
 )
 app.add_typer(keys)
+app.command(epilog=AUDIT_EXAMPLES)(audit)
 app.command(epilog=DOCTOR_EXAMPLES)(doctor)
 app.command(epilog=BACKUP_EXAMPLES)(backup)
 app.command(epilog=RESTORE_EXAMPLES)(restore)

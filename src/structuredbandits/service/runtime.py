@@ -35,6 +35,7 @@ from structuredbandits.service.jobs.scheduler import Scheduler
 from structuredbandits.service.metrics import Metrics
 from structuredbandits.service.reporting.aggregates import AggregateCache
 from structuredbandits.service.security.key_cache import KeyCache
+from structuredbandits.service.security.key_use import KeyUse
 from structuredbandits.service.security.token_buckets import TokenBuckets
 from structuredbandits.service.settings import ServiceSettings
 from structuredbandits.service.storage import migrate, open_database, tables
@@ -88,6 +89,7 @@ class Service:
         self.draining = threading.Event()
         self.comparisons: TTLCache[str, dict[str, Any]] = TTLCache(64, _COMPARED_SECONDS)
         self.key_cache = KeyCache(self, settings.key_seconds, settings.key_outage_seconds)
+        self.key_use = KeyUse()
         self.public_rates = TokenBuckets()  # of publishable keys, in this process
         self.scheduler = Scheduler(self)
         self.closing = threading.Event()

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 
 from structuredbandits._version import __version__
 from structuredbandits.service.api import (
+    audit,
     decisions,
     events,
     experiments,
@@ -88,6 +89,7 @@ def create_app(settings: ServiceSettings, service: Service | None = None) -> Fas
         rewards,
         events,
         keys,
+        audit,
         ofrep,
         health,
         reference,

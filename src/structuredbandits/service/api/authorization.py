@@ -54,9 +54,10 @@ async def grant_of(request: Request) -> Grant:
         raise RequestError(
             401,
             "unknown_key",
-            "the API key is unknown or revoked.",
+            "the API key is unknown or revoked, or has expired.",
             "Create one with 'structuredbandits keys create'.",
         )
+    service.key_use.note(grant)
     return grant
 
 
@@ -85,6 +86,8 @@ class Needs:
                 public_access.admit(request, behind(request), held)
                 if not self._public:
                     public_access.refuse_public(held)
+            if held.per_minute is not None:
+                behind(request).key_use.take(held)
             request.scope[_GRANT] = held
         return held
 

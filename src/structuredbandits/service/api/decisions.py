@@ -125,6 +125,7 @@ async def make_decisions(
     grant: MayDecide,
 ) -> Response:
     """Choose an arm for each of many subjects; each has its own answer or error."""
+    service.key_use.take(grant, len(body.decisions) - 1)
     commands = [
         Decide(experiment, one.subject, None if one.arms is None else tuple(one.arms), one.key)
         for one in body.decisions

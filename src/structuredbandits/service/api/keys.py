@@ -20,12 +20,14 @@ from structuredbandits.service.api.authorization import (
 from structuredbandits.service.api.responses import answer, error_responses
 from structuredbandits.service.decisions.explanation import timestamp
 from structuredbandits.service.security import api_keys as use
-from structuredbandits.service.security.api_keys import Grant
+from structuredbandits.service.security.api_keys import Grant, KeyTerms
 from structuredbandits.service.security.publishable_keys import PublicTerms, read_origins
 
 router = APIRouter(
     prefix="/v1/keys", tags=["keys"], dependencies=[documented], route_class=GuardedRoute
 )
+
+KeyPath = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The key's ID, not its text.")]
 
 
 def _describe(grant: Grant) -> dict[str, Any]:
@@ -37,6 +39,9 @@ def _describe(grant: Grant) -> dict[str, Any]:
         "created": timestamp(grant.created),
         "revoked": timestamp(grant.revoked),
         "publishable": None if grant.public is None else asdict(grant.public),
+        "expires": timestamp(grant.expires),
+        "last_used": timestamp(grant.used),
+        "requests_per_minute": grant.per_minute,
     }
 
 
@@ -50,12 +55,18 @@ async def create_key(body: models.NewKey, service: ServiceOf, grant: MayAdminist
     """Create a key; its text is shown only in this response."""
     needs_everything(grant)
     public = None if body.publishable is None else PublicTerms(**_terms(body.publishable))
+    terms = KeyTerms(body.expires_days, body.requests_per_minute)
 
     def create(connection: Connection) -> tuple[str, Grant, str | None]:
-        text, made = use.create_key(connection, body.scopes, body.experiment, body.label, public)
+        text, made = use.create_key(
+            connection, body.scopes, body.experiment, body.label, public, terms, grant.id
+        )
         return text, made, use.subject_secret(connection, made)
 
-    text, made, secret = await service.change(create)
+    return _new_key(*await service.change(create))
+
+
+def _new_key(text: str, made: Grant, secret: str | None) -> Response:
     content = _describe(made) | {"key": text}
     return answer(content if secret is None else content | {"token_secret": secret}, 201)
 
@@ -73,16 +84,42 @@ async def list_keys(service: ServiceOf, grant: MayAdminister) -> Response:
     return answer({"keys": [_describe(one) for one in await service.read(use.list_keys)]})
 
 
+@router.post(
+    "/{key}/rotate",
+    status_code=201,
+    responses=error_responses() | {201: {"model": models.NewKeyAnswer}},
+    response_class=Response,
+)
+async def rotate_key(
+    key: KeyPath,
+    service: ServiceOf,
+    grant: MayAdminister,
+    body: models.KeyRotation | None = None,
+) -> Response:
+    """Replace a key: its successor is shown only here, and both work for `overlap_hours`.
+
+    The successor has the same scopes, experiment, label and limits, and expires after as long.
+    """
+    needs_everything(grant)
+    hours = (body or models.KeyRotation()).overlap_hours
+
+    def rotate(connection: Connection) -> tuple[str, Grant, str | None]:
+        text, made = use.rotate_key(connection, key, hours, grant.id)
+        return text, made, use.subject_secret(connection, made)
+
+    return _new_key(*await service.change(rotate))
+
+
 @router.delete(
     "/{key}",
     responses=error_responses() | {200: {"model": models.KeyAnswer}},
     response_class=Response,
 )
 async def revoke_key(
-    key: Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="The key's ID, not its text.")],
+    key: KeyPath,
     service: ServiceOf,
     grant: MayAdminister,
 ) -> Response:
     """Revoke a key; replicas may accept it for a few more seconds."""
     needs_everything(grant)
-    return answer(_describe(await service.change(lambda c: use.revoke_key(c, key))))
+    return answer(_describe(await service.change(lambda c: use.revoke_key(c, key, grant.id))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -421,6 +421,20 @@ class NewKey(Strict):
     publishable: PublishableTerms | None = Field(
         default=None, description="Makes a key that may be part of a web page."
     )
+    expires_days: Annotated[float, Field(strict=True, gt=0, le=36_500)] | None = Field(
+        default=None, description="After this many days the key no longer works."
+    )
+    requests_per_minute: PerMinute | None = Field(
+        default=None, description="In each process of the service; each item of a batch counts."
+    )
+
+
+class KeyRotation(Strict):
+    """How a key is replaced."""
+
+    overlap_hours: Annotated[float, Field(strict=True, ge=0, le=8_760)] = Field(
+        default=24.0, description="How long both keys work."
+    )
 
 
 class KeyAnswer(Documented):
@@ -433,6 +447,9 @@ class KeyAnswer(Documented):
     created: str | None
     revoked: str | None
     publishable: PublishableTerms | None
+    expires: str | None
+    last_used: str | None = Field(description="To about a minute.")
+    requests_per_minute: int | None
 
 
 class NewKeyAnswer(KeyAnswer):
@@ -448,3 +465,22 @@ class KeyList(Documented):
     """All keys."""
 
     keys: list[KeyAnswer]
+
+
+class AuditLine(Documented):
+    """What was done, by whom and when."""
+
+    number: int
+    created: str
+    action: str
+    experiment: str | None
+    subject: str | None = Field(description="Of a correction, unless it was deleted since.")
+    key: str | None = Field(description="The key that did it; null: the service or the command.")
+    detail: dict[str, Any]
+
+
+class AuditLines(Documented):
+    """A page of the audit log."""
+
+    lines: list[AuditLine]
+    next: int | None = Field(description="The value of `after` for the next page; null at the end.")

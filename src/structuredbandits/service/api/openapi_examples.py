@@ -66,6 +66,18 @@ _KEY: dict[str, Any] = {
         "per_subject": 60,
         "signed": True,
     },
+    "expires": _MOMENT,
+    "last_used": _MOMENT,
+    "requests_per_minute": 600,
+}
+_AUDIT_LINE: dict[str, Any] = {
+    "number": 17,
+    "created": _MOMENT,
+    "action": "correction",
+    "experiment": "shop-window",
+    "subject": "visitor-7",
+    "key": "3f2a9c01d4e5",
+    "detail": {"round": 3, "before": 4.0, "after": 3.0, "reason": "counted twice in the shop"},
 }
 _SUBJECT: dict[str, Any] = {
     "subject": "visitor-7",
@@ -224,7 +236,11 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             "experiment": "shop-window",
             "publishable": {"origins": ["https://shop.example"], "signed": True},
         },
+        {"scopes": ["read"], "label": "reports", "expires_days": 90, "requests_per_minute": 600},
     ],
+    "KeyRotation": [{"overlap_hours": 24}],
+    "AuditLine": [_AUDIT_LINE],
+    "AuditLines": [{"lines": [_AUDIT_LINE], "next": 17}],
     "KeyAnswer": [_KEY],
     "NewKeyAnswer": [
         _KEY | {"key": "sbp_3f2a9c01d4e5_in-the-page", "token_secret": "9f2c41d0-kept-secret"}

@@ -65,6 +65,7 @@ async def put_rewards(
 ) -> Response:
     """Send many rewards; each has its own answer or error."""
     take_rewards(service, grant, request, len(body.rewards))
+    service.key_use.take(grant, len(body.rewards) - 1)
     commands = [
         AddReward(one.decision, one.reward, grant.experiment, named) for one in body.rewards
     ]

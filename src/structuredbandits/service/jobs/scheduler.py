@@ -1,4 +1,4 @@
-"""The background thread that runs the jobs: deadlines, retention, and unfinished deletions.
+"""The background thread that runs the jobs: deadlines, retention, unfinished deletions, key use.
 
 Every replica runs it; a job finds done what another replica has done.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from structuredbandits.service.errors import kind_of
 from structuredbandits.service.jobs.deadlines import expire_decisions
 from structuredbandits.service.jobs.retention import apply_retention, finish_deletions
+from structuredbandits.service.security.key_use import store_key_use
 
 if TYPE_CHECKING:
     from structuredbandits.service.runtime import Service
@@ -48,7 +49,7 @@ class Scheduler:
     async def round(self) -> int:
         """Run each job once, and return how much was done."""
         done = 0
-        for job in (finish_deletions, expire_decisions, apply_retention):
+        for job in (finish_deletions, expire_decisions, apply_retention, store_key_use):
             try:
                 done += await job(self._service, self._end)
             except Exception as error:  # the database may be unavailable; other jobs may succeed

@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from structuredbandits.service.errors import RequestError, kind_of, unavailable
 from structuredbandits.service.security.api_keys import Grant, find_keys, fits, key_id
 from structuredbandits.service.security.key_lookups import FoundKey, KeyLookups
+from structuredbandits.service.storage.database import now
 
 if TYPE_CHECKING:
     from structuredbandits.service.runtime import Service
@@ -52,13 +53,20 @@ class KeyCache:
         self._lookups = KeyLookups(self._read, _LOOKUP_SECONDS)
 
     async def grant(self, text: str) -> Grant | None:
-        """Return the grant of a key; None if it is unknown or revoked.
+        """Return the grant of a key; None if it is unknown or revoked, or has expired.
 
         Raises
         ------
         RequestError
             If the database does not answer, and the key was verified too long ago.
         """
+        grant = await self._verified(text)
+        if grant is None or (grant.expires is not None and grant.expires <= now()):
+            return None
+        return grant
+
+    async def _verified(self, text: str) -> Grant | None:
+        """Return the grant of a key that is not revoked."""
         held = self._seen.get(text)
         moment = time.monotonic()
         if held is not None and moment - held.verified >= self._outage_seconds:

@@ -147,6 +147,9 @@ keys = Table(
     Column("created", BigInteger, nullable=False),
     Column("revoked", BigInteger),
     Column("public_terms", Text),  # JSON, of a publishable key
+    Column("expires", BigInteger),
+    Column("per_minute", Integer),  # requests; none: any number
+    Column("used", BigInteger),  # last, to about a minute
 )
 
 audit = Table(
