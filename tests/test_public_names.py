@@ -48,6 +48,7 @@ NAMES = [
     "MOSS",
     "OFUL",
     "OSSB",
+    "Persons",
     "Policy",
     "PosteriorSampling",
     "PriorIndex",

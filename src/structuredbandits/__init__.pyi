@@ -6,6 +6,7 @@ from ._version import __version__ as __version__
 from .environments import Bernoulli as Bernoulli
 from .environments import Bounded as Bounded
 from .environments import Gaussian as Gaussian
+from .environments import Persons as Persons
 from .environments import Ratings as Ratings
 from .errors import DamagedFile as DamagedFile
 from .errors import FileError as FileError

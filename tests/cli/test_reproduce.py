@@ -23,7 +23,7 @@ def test_without_an_id_all_are_listed(call) -> None:
     ended = call("reproduce")
     assert ended.code == 0
     listed = [line.split()[0] for line in ended.out.splitlines()]
-    assert listed == list(experiments.experiment_ids())
+    assert listed == [*experiments.experiment_ids(), *experiments.experiments_with_data()]
 
 
 def test_one_figure_with_its_claims_and_the_page(call, tmp_path: Path) -> None:

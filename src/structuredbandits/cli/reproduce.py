@@ -15,6 +15,7 @@ REPRODUCE_EXAMPLES = examples(
     f"{_COMMAND} three-arms",
     f"{_COMMAND} two-arms informative --runs 20 --out figures",
     f"{_COMMAND} all",
+    f"{_COMMAND} people --movielens ml-100k",
 )
 
 
@@ -52,9 +53,21 @@ def reproduce(
     picture_format: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="png, svg or pdf.")
     ] = "png",
+    movielens: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            parser=folder_name,
+            show_default=False,
+            help="For people: your own folder of MovieLens 100K or 1M.",
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
 ) -> None:
     """Reproduce the figures of the paper, and check its claims.
+
+    people is not part of all: it compares models on the rewards of real persons, from
+    structuredbandits[data] and from a MovieLens folder.
 
     After an interruption, the same command continues: finished figures are kept.
     """
@@ -67,7 +80,7 @@ def reproduce(
 
     console = Console(highlight=False, soft_wrap=True)
     if not ids:
-        for name in experiments.experiment_ids():
+        for name in (*experiments.experiment_ids(), *experiments.experiments_with_data()):
             console.print(f"{name:24}{experiments.load_experiment(name).title}", markup=False)
         return
     chosen = list(experiments.experiment_ids()) if "all" in ids else list(dict.fromkeys(ids))
@@ -78,6 +91,7 @@ def reproduce(
         seed=seed,
         n_jobs=n_jobs,
         picture_format=picture_format,
+        movielens=movielens,
         progress="off" if quiet else "lines",
     )
     report = write_report(kept, out / "report.html")

@@ -9,6 +9,7 @@ from structuredbandits.environments._environment import (
     require_environment,
 )
 from structuredbandits.environments._gaussian import Gaussian, default_environment
+from structuredbandits.environments._persons import Persons, PersonStream
 from structuredbandits.environments._ratings import Ratings
 from structuredbandits.environments._reward_stream import RewardStream
 
@@ -18,6 +19,8 @@ __all__ = [
     "Environment",
     "Gaussian",
     "NormalEnvironment",
+    "PersonStream",
+    "Persons",
     "Ratings",
     "RewardStream",
     "TableEnvironment",

@@ -5,7 +5,11 @@ It does not depend on the command line or on reports.
 
 from __future__ import annotations
 
-from structuredbandits.experiments._experiment_ids import experiment_ids, load_experiment
+from structuredbandits.experiments._experiment_ids import (
+    experiment_ids,
+    experiments_with_data,
+    load_experiment,
+)
 from structuredbandits.experiments.experiment import Claim, Outcome, PaperExperiment
 from structuredbandits.experiments.runner import reproduce, run
 
@@ -18,6 +22,7 @@ __all__ = [
     "Outcome",
     "PaperExperiment",
     "experiment_ids",
+    "experiments_with_data",
     "load_experiment",
     "reproduce",
     "run",

@@ -6,6 +6,7 @@ from structuredbandits.errors import InvalidInput, suggestion
 from structuredbandits.experiments import _illustrations as illustrations
 from structuredbandits.experiments import _movielens_all as movielens_all
 from structuredbandits.experiments import _movielens_segments as movielens
+from structuredbandits.experiments import _people as people
 from structuredbandits.experiments import _robustness as robustness
 from structuredbandits.experiments import _simulated_figures as figures
 from structuredbandits.experiments.experiment import PaperExperiment
@@ -153,7 +154,19 @@ _ALL = (
         weight=14.0,
     ),
 )
-_BY_ID = {experiment.id: experiment for experiment in _ALL}
+# They need data that are not part of the library, so `all` leaves them out.
+_WITH_DATA = (
+    PaperExperiment(
+        "people",
+        "Persons, not segments: kinds and factors learned from some persons, tried on others",
+        "Beyond the paper: each person's own rewards; lift of learned models over the most popular "
+        "arms in the first 1 to 20 choices. Needs structuredbandits[data].",
+        0,
+        0,
+        people.people,
+    ),
+)
+_BY_ID = {experiment.id: experiment for experiment in (*_ALL, *_WITH_DATA)}
 
 
 def experiment_ids() -> tuple[str, ...]:
@@ -165,6 +178,17 @@ def experiment_ids() -> tuple[str, ...]:
     ('setup', 'steps', 'c-of-theta')
     """
     return tuple(_BY_ID)
+
+
+def experiments_with_data() -> tuple[str, ...]:
+    """Return the IDs of the experiments that need data of other packages or of the user's own.
+
+    Examples
+    --------
+    >>> experiments_with_data()
+    ('people',)
+    """
+    return tuple(experiment.id for experiment in _WITH_DATA)
 
 
 def load_experiment(id: str) -> PaperExperiment:

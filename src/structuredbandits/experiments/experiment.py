@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class ExperimentRequest(NamedTuple):
     seed: int
     n_jobs: int
     simulate: Callable[..., Results]
+    movielens: Path | None = None
+    """A MovieLens folder of the user's own."""
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,12 @@ def run(
     runs: int | None = None,
     seed: int = 0,
     n_jobs: int = 1,
+    movielens: str | Path | None = None,
     progress: Mode = "auto",
 ) -> Outcome:
     """Run one experiment; its id, the seed and the version reproduce it exactly.
+
+    ``movielens`` is a MovieLens folder of your own, for the experiment "people".
 
     Examples
     --------
@@ -57,7 +60,8 @@ def run(
     """
     experiment = load_experiment(id)
     with reporting(progress, experiment.id, cost(experiment, runs)) as reporter:
-        return _work(experiment, runs, seed, n_jobs, _Share(reporter, experiment, runs))
+        share = _Share(reporter, experiment, runs)
+        return _work(experiment, runs, seed, n_jobs, share, _folder(movielens))
 
 
 def cost(experiment: PaperExperiment, runs: int | None) -> int:
@@ -72,8 +76,17 @@ def _runs(experiment: PaperExperiment, runs: int | None) -> int:
     return experiment.runs if runs is None or experiment.runs == 0 else runs
 
 
+def _folder(movielens: str | Path | None) -> Path | None:
+    return None if movielens is None else Path(movielens).expanduser()
+
+
 def _work(
-    experiment: PaperExperiment, runs: int | None, seed: int, n_jobs: int, share: _Share
+    experiment: PaperExperiment,
+    runs: int | None,
+    seed: int,
+    n_jobs: int,
+    share: _Share,
+    movielens: Path | None = None,
 ) -> Outcome:
     def simulate_and_report(*arguments: Any, **options: Any) -> Results:
         results = simulate(*arguments, **options)
@@ -81,7 +94,9 @@ def _work(
         share.advance(rounds)
         return results
 
-    request = ExperimentRequest(_runs(experiment, runs), seed, n_jobs, simulate_and_report)
+    request = ExperimentRequest(
+        _runs(experiment, runs), seed, n_jobs, simulate_and_report, movielens
+    )
     outcome = experiment.work(request)
     share.finish()
     return outcome
@@ -95,6 +110,7 @@ def reproduce(
     seed: int = 0,
     n_jobs: int = 1,
     picture_format: str = "png",
+    movielens: str | Path | None = None,
     progress: Mode = "auto",
 ) -> list[Kept]:
     """Run experiments into a folder, one subfolder each; finished ones are skipped.
@@ -111,6 +127,8 @@ def reproduce(
         As in `simulate`.
     picture_format
         "png", "svg" or "pdf"; a PNG is always written as well, for the report.
+    movielens
+        A MovieLens folder of your own (100K or 1M), for the experiment "people".
     """
     if picture_format not in FORMATS:
         raise InvalidInput(f"{picture_format!r} is not a format; give one of {', '.join(FORMATS)}.")
@@ -121,12 +139,12 @@ def reproduce(
     with reporting(progress, "reproducing", total) as reporter:
         for experiment in chosen:
             place = folder / experiment.id
-            key = _key(experiment, runs, seed, picture_format)
+            key = _key(experiment, runs, seed, picture_format, _folder(movielens))
             found = _read(experiment, place, key)
             if found is None:
                 reporter.note(f"{experiment.id}: {experiment.title}")
                 share = _Share(reporter, experiment, runs)
-                outcome = _work(experiment, runs, seed, n_jobs, share)
+                outcome = _work(experiment, runs, seed, n_jobs, share, _folder(movielens))
                 found = _write(experiment, place, key, outcome, runs, seed, picture_format)
             else:
                 reporter.advance(cost(experiment, runs))
@@ -153,8 +171,16 @@ class _Share:
         self._left = 0
 
 
-def _key(experiment: PaperExperiment, runs: int | None, seed: int, picture_format: str) -> str:
+def _key(
+    experiment: PaperExperiment,
+    runs: int | None,
+    seed: int,
+    picture_format: str,
+    movielens: Path | None = None,
+) -> str:
     text = f"{experiment.id}|{_runs(experiment, runs)}|{seed}|{picture_format}|{__version__}"
+    if movielens is not None:
+        text += f"|{movielens.resolve()}"
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 

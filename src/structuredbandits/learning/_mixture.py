@@ -6,8 +6,8 @@ The means of an arm are shrunk towards its overall mean by as much as their like
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,9 @@ class Mixture:
         of a Beta distribution for 0/1 rewards.
     binary
         Whether rewards are 0 or 1.
+    level
+        The variance of a personal level, which is added to all rewards of a subject; 0 for 0/1
+        rewards.
     """
 
     shares: FloatArray
@@ -48,6 +51,7 @@ class Mixture:
     variances: FloatArray
     spread: float
     binary: bool
+    level: float = 0.0
 
     @property
     def n_kinds(self) -> int:
@@ -56,7 +60,11 @@ class Mixture:
 
     def log_likelihoods(self, table: SubjectTable) -> FloatArray:
         """Return (subjects, kinds): the log likelihood of all rewards of a subject."""
-        return _log_likelihoods(table, self.means, self.variances, self.binary)
+        logs = _log_likelihoods(table, self.means, self.variances, self.binary)
+        if self.level == 0.0:
+            return logs
+        level = _level(table, self)
+        return np.asarray(logs + 0.5 * (np.square(level.mean) / level.variance + level.log_ratio))
 
     def log_scores(self, table: SubjectTable) -> FloatArray:
         """Return (subjects,): the log likelihood of a subject whose kind is not known."""
@@ -73,6 +81,27 @@ def softmax(logs: FloatArray) -> FloatArray:
     """Return probabilities from logs, along the last axis."""
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+class _Level(NamedTuple):
+    """The posterior of the personal level, given the kind."""
+
+    mean: FloatArray
+    """(subjects, kinds)"""
+    variance: FloatArray
+    """(subjects, 1)"""
+    log_ratio: FloatArray
+    """(subjects, 1): the log of the posterior's variance, relative to the prior's."""
+
+
+def _level(table: SubjectTable, mixture: Mixture) -> _Level:
+    precision = 1.0 / mixture.variances
+    ratio = 1.0 + mixture.level * np.asarray(table.counts @ precision)[:, None]
+    pull = (
+        np.asarray(table.sums @ precision)[:, None] - table.counts @ (mixture.means * precision).T
+    )
+    variance = mixture.level / ratio
+    return _Level(variance * pull, variance, -np.log(ratio))
 
 
 def _log_likelihoods(
@@ -97,6 +126,7 @@ def fit_mixture(
     seed: int = 0,
     restarts: int = 4,
     iterations: int = 300,
+    personal_level: bool = False,
     advance: Callable[[], None] = lambda: None,
 ) -> Mixture:
     """Fit a mixture with this number of kinds; the same seed gives the same kinds.
@@ -108,7 +138,10 @@ def fit_mixture(
     best, best_score = None, -np.inf
     for _ in range(restarts if n_kinds > 1 else 1):
         # The prior stays weak at first: kinds that hardly differ yet would be shrunk to one.
-        started = _improve(table, _start(table, n_kinds, binary, generator), 60, weak=True)
+        start = _start(table, n_kinds, binary, generator)
+        if personal_level and not binary:
+            start = replace(start, level=0.1 * float(np.mean(start.variances)))
+        started = _improve(table, start, 60, weak=True)
         score = float(started.log_scores(table).sum())
         if best is None or score > best_score:
             best, best_score = started, score
@@ -117,9 +150,7 @@ def fit_mixture(
     fitted = _improve(table, best, iterations)
     advance()
     order = np.argsort(-fitted.shares, kind="stable")
-    return Mixture(
-        fitted.shares[order], fitted.means[order], fitted.variances, fitted.spread, binary
-    )
+    return replace(fitted, shares=fitted.shares[order], means=fitted.means[order])
 
 
 def fit_labelled(table: SubjectTable, labels: FloatArray, *, binary: bool) -> Mixture:
@@ -168,7 +199,9 @@ def _improve(
         top = logs.max(axis=1)
         score = float((top + np.log(np.exp(logs - top[:, None]).sum(axis=1))).sum())
         mixture = _maximise(table, softmax(logs), mixture, weak=weak)
-        if mixture.n_kinds == 1 or score - previous < 1e-6 * table.n_subjects:
+        if (
+            mixture.n_kinds == 1 and mixture.level == 0.0
+        ) or score - previous < 1e-6 * table.n_subjects:
             break
         previous = score
     return mixture
@@ -190,15 +223,23 @@ def _maximise(
         means = (sums + spread * overall) / (counts + spread)
         means = np.clip(means, _LEAST_RATE, 1.0 - _LEAST_RATE)
         return Mixture(shares / shares.sum(), means, before.variances, spread, True)
+    squares, tau = np.asarray(table.squares.sum(axis=0)), 0.0
+    if before.level > 0.0:
+        # Rewards without the personal level: what is left of their sums and of their squares.
+        level = _level(table, before)
+        expected, second = weights * level.mean, weights * (level.mean**2 + level.variance)
+        squares = squares - 2.0 * (table.sums.T @ expected.sum(axis=1))
+        squares = squares + table.counts.T @ second.sum(axis=1)
+        sums = sums - (table.counts.T @ expected).T
+        tau = float(second.sum() / len(weights))
     spread = before.spread if weak else _normal_spread(counts, sums, overall, before.variances)
     precision = before.variances / spread
     means = (sums + precision * overall) / (counts + precision)
-    squares = np.asarray(table.squares.sum(axis=0))
     residual = squares - 2.0 * (means * sums).sum(axis=0) + (means * means * counts).sum(axis=0)
     number = counts.sum(axis=0)
     pooled = max(float(residual.sum() / number.sum()), 1e-12)
     variances = (np.maximum(residual, 0.0) + 10.0 * pooled) / (number + 10.0)
-    return Mixture(shares / shares.sum(), means, variances, spread, False)
+    return Mixture(shares / shares.sum(), means, variances, spread, False, tau)
 
 
 def _normal_spread(

@@ -21,6 +21,8 @@ from structuredbandits.structure import FloatArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from structuredbandits.environments import Persons
+
 IntArray = NDArray[np.int64]
 
 
@@ -77,6 +79,39 @@ class SubjectTable:
     def __repr__(self) -> str:
         rewards = int(self.counts.sum())
         return f"<SubjectTable: {rewards:,} rewards, {self.n_subjects:,} subjects>"
+
+
+def table_of(persons: Persons, segments: tuple[object, ...] = ()) -> SubjectTable:
+    """Return the table of an environment of persons, with all its arms.
+
+    Examples
+    --------
+    >>> from structuredbandits.environments import Persons
+    >>> table_of(Persons(["ann", "ann", "bob"], ["a", "b", "a"], [5, 3, 4])).counts.toarray()
+    array([[1., 1.], [1., 0.]])
+    """
+    from scipy.sparse import csr_array
+
+    rows = persons.to_frame()
+    values = rows["reward"].to_numpy()
+    who = np.repeat(np.arange(persons.n_persons), persons.counts.sum(axis=1))
+    arm = np.repeat(
+        np.tile(np.arange(len(persons.arms)), persons.n_persons), persons.counts.ravel()
+    )
+    shape = (persons.n_persons, len(persons.arms))
+
+    def table(entries: FloatArray) -> csr_array:
+        return csr_array((entries, (who, arm)), shape=shape)
+
+    different = np.unique(values)
+    return SubjectTable(
+        persons.arms,
+        table(np.ones(len(values))),
+        table(values),
+        table(values * values),
+        RewardLimits(float(different[0]), float(different[-1]), len(different) <= 2),
+        segments,
+    )
 
 
 def read_subjects(
