@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,17 +49,50 @@ def test_without_the_best_arm_the_best_of_the_rest_compete() -> None:
         "ucb-cj(alpha=0.5,robust=1)",
         "ts-c(alpha=0.5,robust=1,floor=0.1)",
         "ucb-s(alpha=0.5)",
+        "hierarchical-c(alpha=0.5,errors=1)",
+        "hierarchical-c(alpha=0.5,errors=1,robust=1)",
     ],
 )
 def test_the_explanation_is_that_of_the_policy(policy: str, minimize: bool) -> None:
     """Before, a robust policy was explained with the width of its test, and without its set."""
     rng = np.random.default_rng(8)
+    options: Any = {"standard_errors": np.full((9, 4), 0.1)} if "hierarchical" in policy else {}
+
+    def drawn() -> tuple[sb.Structure, SubjectState]:
+        means = rng.normal(size=(9, 4))
+        structure = sb.Structure.from_table(means, sigma=0.7, minimize=minimize, **options)
+        return structure, state_of(rng.integers(0, 4, 4).tolist(), rng.normal(size=4).tolist())
+
+    check_explanations(policy, drawn, rng)
+
+
+@pytest.mark.parametrize("policy", ["ucb-c", "ts-c(alpha=2,robust=1)", "ucb-s", "ucb-cj"])
+@pytest.mark.parametrize("family", ["bernoulli", "bounded"])
+def test_limited_rewards_are_explained_with_the_intervals_of_their_family(
+    policy: str, family: str
+) -> None:
+    rng = np.random.default_rng(9)
+    options: Any = {"limits": (0.0, 1.0)} if family == "bounded" else {}
+
+    def drawn() -> tuple[sb.Structure, SubjectState]:
+        structure = sb.Structure.from_table(rng.random((9, 4)), rewards=family, **options)
+        counts = rng.integers(0, 40, 4)
+        shares = rng.binomial(counts, 0.4) / np.maximum(counts, 1)
+        return structure, state_of(counts.tolist(), shares.tolist())
+
+    check_explanations(policy, drawn, rng)
+
+
+def check_explanations(
+    policy: str,
+    drawn: Callable[[], tuple[sb.Structure, SubjectState]],
+    rng: np.random.Generator,
+) -> None:
+    """Compare what is stored with a decision with what a run of the policy says."""
     different = 0
     for _ in range(40):
-        structure = sb.Structure.from_table(rng.normal(size=(9, 4)), sigma=0.7, minimize=minimize)
+        structure, state = drawn()
         chooser = Chooser(structure, policy, horizon=None, floor=0.0)
-        counts = rng.integers(0, 4, 4).tolist()
-        state = state_of(counts, rng.normal(size=4).tolist())
         allowed = np.flatnonzero(rng.random(4) < 0.7)
         allowed = allowed if allowed.size else np.arange(4)
         run = Run(chooser.algorithm, structure, seed=0)
