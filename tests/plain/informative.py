@@ -28,6 +28,20 @@ def variance(values: list[float], weights: list[float], tolerance: float) -> flo
     return spread / total
 
 
+def rate_divergence(values: list[float], weights: list[float], floor: float, width: float) -> float:
+    """Expected kl between the rates at two θ: Σ w (p - mean) log(p / (1 - p)) / Σ w."""
+    total = mean = spread = 0.0
+    rates = [(value - floor) / width for value in values]
+    for rate, weight in zip(rates, weights, strict=True):
+        total += weight
+        mean += weight * rate
+    mean /= total
+    for rate, weight in zip(rates, weights, strict=True):
+        inner = min(max(rate, 1e-9), 1.0 - 1e-9)
+        spread += weight * ((rate - mean) * math.log(inner / (1.0 - inner)))
+    return spread / total
+
+
 def entropy(values: list[float], weights: list[float], tolerance: float) -> float:
     """Shannon entropy; neighbours no farther apart than the tolerance are one value."""
     shares = [0.0]
@@ -67,4 +81,9 @@ def informativeness(facts: Facts, stays: NDArray[np.bool_], arm: int, metric: Me
     rows = [i for i in range(facts.n_parameters) if stays[i]]
     middle = {i: 0.5 * float(facts.lower[i, arm] + facts.upper[i, arm]) for i in rows}
     rows.sort(key=lambda i: (middle[i], facts.lower[i, arm]))
+    if facts.bernoulli and metric is variance:
+        assert facts.limits is not None
+        floor, width = facts.limits[0][arm], facts.limits[1][arm] - facts.limits[0][arm]
+        weights = [facts.weights[i] for i in rows]
+        return rate_divergence([middle[i] for i in rows], weights, float(floor), float(width))
     return metric([middle[i] for i in rows], [facts.weights[i] for i in rows], facts.tolerance)

@@ -49,6 +49,7 @@ def facts_of(structure: Structure) -> Facts:
         if structure.rewards.limited
         else None,
         standard_errors=structure.standard_errors,
+        bernoulli=structure.rewards.is_bernoulli,
     )
 
 

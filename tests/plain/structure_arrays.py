@@ -27,6 +27,8 @@ class Facts:
         (arms,) smallest and (arms,) largest gain, unless rewards are Gaussian.
     standard_errors
         (parameters, arms) of learned means.
+    bernoulli
+        Whether rewards are one of their limits.
     """
 
     lower: NDArray[np.float64]
@@ -37,6 +39,7 @@ class Facts:
     sign: float
     limits: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     standard_errors: NDArray[np.float64] | None = None
+    bernoulli: bool = False
 
     @property
     def n_arms(self) -> int:
@@ -56,6 +59,7 @@ def facts(
     weights: ArrayLike | None = None,
     limits: tuple[ArrayLike, ArrayLike] | None = None,
     standard_errors: NDArray[np.float64] | None = None,
+    bernoulli: bool = False,
 ) -> Facts:
     """Read bounds on rewards, or on costs."""
     low, high = np.array(lower, dtype=float), np.array(upper, dtype=float)
@@ -76,6 +80,7 @@ def facts(
         -1.0 if minimize else 1.0,
         limits,
         standard_errors,
+        bernoulli,
     )
 
 

@@ -175,3 +175,62 @@ def test_a_table_on_an_interval_is_taken_as_straight_between_its_points() -> Non
     assert report.lower_bound == pytest.approx(2 / 0.5)
     grid = Structure.from_table([[1.0, 2.0], [1.0, 0.0]], Finite([0.0, 1.0]), sigma=1.0)
     assert analyze(grid, 1.0).lower_bound == pytest.approx(1 / 2)
+
+
+def kl(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The divergence of Bernoulli rewards, for rates within (0, 1)."""
+    return np.asarray(p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q)))
+
+
+@pytest.mark.parametrize("minimize", [False, True])
+def test_clicks_have_their_own_divergence(minimize: bool) -> None:
+    """The best arm pays 0.5 everywhere; of each rival only one arm tells, which by hand is easy."""
+    prizes = np.array([1.0, 10.0, 2.0])
+    rates = np.array([[0.5, 0.02, 0.1], [0.5, 0.06, 0.1], [0.5, 0.02, 0.4]])
+    if minimize:
+        rates = 1 - rates
+        rates[:, 0] = 0.5
+        prizes = np.array([19.0, 10.0, 18.0])
+        rates = rates * 0.9
+    structure = Structure.from_table(
+        prizes * rates, rewards="bernoulli", prize=prizes, minimize=minimize
+    )
+    found = lower_bound(structure, 0)
+    gains = structure.sign * structure.means
+    gaps = gains[0].max() - gains[0]
+    worse = np.flatnonzero(gaps > 0)
+    expected = np.zeros(3)
+    for rival in (1, 2):
+        if gains[rival].max() > gains[0].max():
+            expected[rival] = 1 / kl(rates[0, rival], rates[rival, rival])
+    assert expected.any()
+    np.testing.assert_allclose(found.rates[worse], expected[worse], rtol=1e-6)
+    assert found.value == pytest.approx(gaps @ expected, rel=1e-6)
+
+
+def test_the_lower_bound_of_clicks_between_grid_points_and_on_a_box() -> None:
+    """As that of a fine table, for straight lines and for linear arms."""
+    lines = {"a": [(0, 0.3), (4, 0.3)], "b": [(0, 0.05), (4, 0.45)], "c": [(0, 0.4), (4, 0.02)]}
+    curved = Structure.from_breakpoints(lines, rewards="bernoulli", points=9)
+    fine = np.linspace(0, 4, 4001)
+    rows = np.stack([np.interp(fine, *np.transpose(line)) for line in lines.values()], axis=1)
+    twin = Structure.from_table(rows, rewards="bernoulli")
+    assert lower_bound(curved, 2).value == pytest.approx(lower_bound(twin, 2000).value, rel=1e-2)
+    features = np.array([[0.4, 0.1], [0.1, 0.4], [0.3, 0.3]])
+    box = Structure.linear(features, Box([(0.1, 0.9), (0.1, 0.9)], points=9), rewards="bernoulli")
+    theta = np.array([0.6, 0.4])
+    best = int((features @ theta).argmax())
+    along = np.array([-features[best][1], features[best][0]])
+    points = theta + np.linspace(-3, 3, 40_001)[:, None] * along
+    points = points[((points >= 0.1) & (points <= 0.9)).all(axis=1)]
+    rows = np.concatenate([[features @ theta], points @ features.T])
+    twin = Structure.from_table(rows, rewards="bernoulli")
+    found = lower_bound(box, tuple(theta))
+    assert found.value > 0
+    assert found.value == pytest.approx(lower_bound(twin, 0).value, rel=1e-2)
+
+
+def test_bounded_rewards_count_with_their_deviation() -> None:
+    means = [[2.0, 1.5], [2.0, 3.0]]
+    known = Structure.from_table(means, rewards="bounded", limits=(1, 5), noise=0.5)
+    assert lower_bound(known, 0).rates[1] == pytest.approx(2 * 0.5**2 / 1.5**2)

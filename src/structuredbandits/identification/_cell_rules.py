@@ -27,7 +27,7 @@ from structuredbandits.confidence.joint_set import (
     JointTables,
     best_fit,
     fill_misfits,
-    joint_tables,
+    gaussian_tables,
 )
 from structuredbandits.confidence.sorted_tables import gains
 from structuredbandits.identification._pulling_rules import Verdict, rule_for
@@ -76,10 +76,11 @@ def cells_of(structure: Structure) -> CellBounds:
         others = np.delete(high, arm, axis=1)
         certain[:, arm] = low[:, arm] >= others.max(axis=1, initial=-np.inf) - structure.tolerance
     middles = np.ascontiguousarray((0.5 * low + 0.5 * high).T)
+    bounds = gaussian_tables(structure)  # limited rewards are sub-Gaussian with the same sigma
     least, most = low.min(axis=0), high.max(axis=0)
     return CellBounds(
-        joint_tables(structure),
-        JointTables(middles, middles),
+        bounds,
+        bounds._replace(lower=middles, upper=middles),
         certain,
         0.5 * least + 0.5 * most,
         np.maximum(0.5 * (most - least), structure.tolerance),

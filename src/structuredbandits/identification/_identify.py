@@ -12,7 +12,7 @@ import numpy as np
 
 from structuredbandits._compiled import first_words
 from structuredbandits.confidence.evidence import Evidence, new_block, rows_of
-from structuredbandits.confidence.joint_set import joint_tables
+from structuredbandits.confidence.joint_set import gaussian_tables
 from structuredbandits.environments import Environment, default_environment
 from structuredbandits.errors import (
     InvalidInput,
@@ -280,7 +280,8 @@ def _make_rule(rule: str, structure: Structure, delta: float) -> Any:
         return kind(math.log(delta), float(structure.sigma.max()))
     if not structure.exact:
         return _make_cell_rule(name, structure, delta)
-    joint, optimal = joint_tables(structure), np.ascontiguousarray(structure.optimal)
+    # Limited rewards are sub-Gaussian with the same sigma, and `too_coarse` measures by it.
+    joint, optimal = gaussian_tables(structure), np.ascontiguousarray(structure.optimal)
     if name == "track":
         return Track(joint, optimal, weights_on_demand(structure).rows)
     return RoundRobin(joint, optimal, math.log(delta), structure.tolerance)

@@ -21,10 +21,16 @@ from structuredbandits.confidence.memory import PLAUSIBLE, ConfidenceState, Memo
 from structuredbandits.confidence.sorted_tables import SortedTables
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.custom_functions import NotANumber, check_function, compiled
-from structuredbandits.policies.informativeness import differential_entropy, entropy, variance
+from structuredbandits.policies.informativeness import (
+    differential_entropy,
+    entropy,
+    rate_divergence,
+    variance,
+)
 from structuredbandits.policies.labels import plain
 from structuredbandits.policies.parameter_checks import positive, read_parameters
 from structuredbandits.policies.protocol import Moment
+from structuredbandits.policies.reward_scale import scale_of_rewards
 from structuredbandits.policies.ties import take_larger
 
 if TYPE_CHECKING:
@@ -44,6 +50,15 @@ class ByVariance(NamedTuple):
 
     coin: np.ndarray  # (rounds,) probability of an informative pull
     weights: np.ndarray  # (parameters,) share of each θ
+
+
+class ByRates(NamedTuple):
+    """Expected KL divergence between Bernoulli rewards."""
+
+    coin: np.ndarray
+    weights: np.ndarray
+    floors: np.ndarray  # (arms,) smallest gain
+    ranges: np.ndarray  # (arms,) largest less smallest gain
 
 
 class ByEntropy(NamedTuple):
@@ -104,7 +119,8 @@ class Informative:
     Parameters
     ----------
     metric
-        "kl", "entropy", "differential-entropy", "random", or a function
+        "kl" (the expected divergence of the rewards at two plausible θ: their family's),
+        "entropy", "differential-entropy", "random", or a function
         ``metric(values, weights, tolerance) -> float`` of an arm's means at the plausible θ
         (ascending), their weights and the structure's tolerance. It is compiled.
     gamma, d
@@ -157,6 +173,9 @@ class Informative:
     def agent(self, structure: Structure, rounds: int) -> Any:
         """Named tuple for compiled code."""
         coin = self.probability(np.arange(rounds))
+        if self.metric == "kl" and structure.rewards.is_bernoulli:
+            floors, ranges, _ = scale_of_rewards(structure)
+            return ByRates(coin, structure.parameters.weights, floors, ranges)
         return _agent_class(self.metric)(coin, structure.parameters.weights)
 
 
@@ -222,6 +241,12 @@ def measure(
 @by_type(measure)
 def _measure(agent: Any, arm: Any, values: Any, weights: Any, tolerance: Any) -> Any:
     kind = agent.instance_class
+    if kind is ByRates:
+
+        def by_rates(agent: Any, arm: Any, values: Any, weights: Any, tolerance: Any) -> Any:
+            return rate_divergence(values, weights, agent.floors[arm], agent.ranges[arm])
+
+        return by_rates
     metric = _METRICS[kind]
 
     def by_metric(agent: Any, arm: Any, values: Any, weights: Any, tolerance: Any) -> Any:

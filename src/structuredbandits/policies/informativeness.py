@@ -1,6 +1,6 @@
 """How informative an arm is about θ: functions of its means at the plausible θ.
 
-All take ``values`` (plausible,) ascending, ``weights`` (plausible,) and the structure's tolerance.
+All take ``values`` (plausible,) ascending and ``weights`` (plausible,).
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import math
 import numpy as np
 
 from structuredbandits._compiled import inline
+
+_LEAST = 1e-9
 
 
 @inline
@@ -24,6 +26,26 @@ def variance(values: np.ndarray, weights: np.ndarray, tolerance: float) -> float
     for place in range(values.size):
         deviation = values[place] - mean
         spread += weights[place] * (deviation * deviation)
+    return spread / total
+
+
+@inline
+def rate_divergence(values: np.ndarray, weights: np.ndarray, floor: float, width: float) -> float:
+    """Expected KL divergence between Bernoulli rewards at two θ: the covariance of p and x.
+
+    A mean is floor + width · p, and x = log(p / (1 - p)). Rates next to 0 and 1, where x is
+    infinite, count as `_LEAST` away from them.
+    """
+    total, mean = 0.0, 0.0
+    for place in range(values.size):
+        total += weights[place]
+        mean += weights[place] * ((values[place] - floor) / width)
+    mean /= total
+    spread = 0.0
+    for place in range(values.size):
+        rate = (values[place] - floor) / width
+        inner = min(max(rate, _LEAST), 1.0 - _LEAST)
+        spread += weights[place] * ((rate - mean) * math.log(inner / (1.0 - inner)))
     return spread / total
 
 

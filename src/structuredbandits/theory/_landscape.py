@@ -34,6 +34,10 @@ class Truth:
         return float(self.means.max())
 
 
+# Rates nearer to 0 or 1 count as this near, so that linear programs have finite numbers.
+_LEAST_RATE = 1e-12
+
+
 class Rivals(ABC):
     """All λ at which the best arms of θ have the same means, but none of them is best.
 
@@ -71,6 +75,7 @@ class Landscape(ABC):
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
         self.tolerance = structure.tolerance
+        self.divergence = Divergence(structure)
 
     @abstractmethod
     def reach(self, best: int, arm: int) -> Spans:
@@ -103,12 +108,54 @@ def oriented(structure: Structure) -> tuple[FloatArray, FloatArray]:
     return structure.lower, structure.upper
 
 
-def divergence(truth: FloatArray, other: FloatArray, sigma: FloatArray) -> FloatArray:
-    """Return the Kullback-Leibler divergence of Gaussian rewards with the same σ.
+class Divergence:
+    """The Kullback-Leibler divergence of the rewards of two θ.
+
+    It is that of Gaussian or of Bernoulli rewards. Bounded rewards count as Gaussian ones with
+    their estimated standard deviation.
 
     Examples
     --------
-    >>> divergence(np.array([3.0, 1.0]), np.array([3.0, 5.0]), np.array([2.0, 2.0]))
+    >>> known = Structure.from_table([[3.0, 1.0]], sigma=2.0)
+    >>> Divergence(known).between(np.array([3.0, 1.0]), np.array([3.0, 5.0]))
     array([0., 2.])
+    >>> clicks = Structure.from_table([[0.1, 0.5]], rewards="bernoulli")
+    >>> Divergence(clicks).between(np.array([0.1, 0.5]), np.array([0.2, 0.5])).round(4)
+    array([0.0367, 0.    ])
     """
-    return np.asarray(np.square(truth - other) / (2.0 * np.square(sigma)))
+
+    def __init__(self, structure: Structure) -> None:
+        rewards = structure.rewards
+        self.gaussian = not rewards.is_bernoulli
+        self._sigma = structure.sigma
+        if rewards.name == "bounded" and structure.noise is not None:
+            self._sigma = structure.noise
+        if not self.gaussian:
+            low, high = np.array(rewards.low), np.array(rewards.high)
+            self._floors = -high if structure.minimize else low
+            self._ranges = high - low
+
+    def between(self, truth: FloatArray, other: FloatArray) -> FloatArray:
+        """Return the divergence of each arm's rewards: (..., arms) from means (..., arms)."""
+        if self.gaussian:
+            return np.asarray(np.square(truth - other) / (2.0 * np.square(self._sigma)))
+        p, q = np.clip((truth - self._floors) / self._ranges, 0.0, 1.0), self._rates(other)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            success = np.where(p > 0.0, p * np.log(p / q), 0.0)
+            failure = np.where(p < 1.0, (1.0 - p) * np.log((1.0 - p) / (1.0 - q)), 0.0)
+        return np.asarray(np.maximum(success + failure, 0.0))
+
+    def variance(self, means: FloatArray) -> FloatArray:
+        """Return the variance of rewards with these means.
+
+        The derivative of the divergence by the other mean is (other − truth) / variance(other).
+        """
+        if self.gaussian:
+            return np.asarray(np.square(self._sigma))
+        rates = self._rates(means)
+        return np.asarray(np.square(self._ranges) * rates * (1.0 - rates))
+
+    def _rates(self, means: FloatArray) -> FloatArray:
+        """Return rates, away from 0 and 1: there the divergence is infinite."""
+        rates = (means - self._floors) / self._ranges
+        return np.asarray(np.clip(rates, _LEAST_RATE, 1.0 - _LEAST_RATE))

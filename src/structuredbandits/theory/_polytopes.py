@@ -13,7 +13,7 @@ import numpy as np
 
 from structuredbandits.errors import StructuredBanditsError
 from structuredbandits.structure import FloatArray, Structure
-from structuredbandits.theory._landscape import Landscape, Rivals, Truth, divergence
+from structuredbandits.theory._landscape import Landscape, Rivals, Truth
 from structuredbandits.theory._max_linear import LinearPart, MaxLinear, linear_parts_of
 from structuredbandits.theory._spans import Spans
 
@@ -228,12 +228,13 @@ class _PolytopeRivals(Rivals):
 
     def _information(self, part: LinearPart, theta: FloatArray) -> FloatArray:
         means = self._means(part, theta)
-        return divergence(self._truth.means, means, self._landscape.structure.sigma)
+        return self._landscape.divergence.between(self._truth.means, means)
 
     def _gradient(self, part: LinearPart, theta: FloatArray, rates: FloatArray) -> FloatArray:
-        missing = self._means(part, theta) - self._truth.means
+        means = self._means(part, theta)
+        missing = means - self._truth.means
         steepness = self._landscape.link_slope(part.slopes @ theta + part.intercepts)
-        weight = rates * missing * steepness / np.square(self._landscape.structure.sigma)
+        weight = rates * missing * steepness / self._landscape.divergence.variance(means)
         return np.asarray(weight @ part.slopes)
 
     def _nearest(self, patch: _RivalPolytope, rates: FloatArray) -> FloatArray:

@@ -11,8 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from structuredbandits.structure import FloatArray, PiecewiseLinear, Structure
-from structuredbandits.theory._landscape import Landscape, Rivals, Truth, divergence
+from structuredbandits.theory._landscape import Divergence, Landscape, Rivals, Truth
 from structuredbandits.theory._spans import BoolArray, Spans
+
+# Halvings of a segment until only rounding is left.
+_HALVINGS = 50
 
 
 class Knots(NamedTuple):
@@ -94,7 +97,7 @@ class StraightLines(Landscape):
         flags = np.concatenate([self._on_piece[whole], self._optimal(points)])
         best = np.asarray(flags.any(axis=0))
         end = np.concatenate([self.end[whole], points])
-        return _SegmentRivals(start, end, truth, self.structure.sigma, best)
+        return _SegmentRivals(start, end, truth, self.divergence, best)
 
 
 class _SegmentRivals(Rivals):
@@ -107,25 +110,44 @@ class _SegmentRivals(Rivals):
         start: FloatArray,
         end: FloatArray,
         truth: Truth,
-        sigma: FloatArray,
+        divergence: Divergence,
         best: BoolArray,
     ) -> None:
         self.arms = tuple(np.flatnonzero(best & ~truth.optimal).tolist())
         self._start, self._change = start, end - start
-        self._means, self._sigma = truth.means, sigma
+        self._means, self._divergence = truth.means, divergence
 
     def hardest(self, rates: FloatArray) -> FloatArray:
         """Return the information about the rivals for which these pulls are least informative.
 
-        Along a segment the information is a parabola, whose minimum is known in closed form.
+        Along a segment the information is convex; for Gaussian rewards it is a parabola, whose
+        minimum is known in closed form.
         """
-        weight = rates / np.square(self._sigma)
+        shares = self._shares_of_parabola(rates)
+        if not self._divergence.gaussian:
+            shares = self._shares_by_bisection(rates)
+        nearest = self._start + shares[:, np.newaxis] * self._change
+        found = self._divergence.between(self._means, nearest)
+        return found[np.argsort(found @ rates, kind="stable")[: self._AT_ONCE]]
+
+    def _shares_of_parabola(self, rates: FloatArray) -> FloatArray:
+        """Return where on each segment the information of Gaussian rewards is least."""
+        weight = rates / self._divergence.variance(self._means)
         curvature = np.square(self._change) @ weight
         slope = (self._change * (self._means - self._start)) @ weight
         share = np.divide(slope, curvature, out=np.zeros_like(slope), where=curvature > 0)
-        nearest = self._start + np.clip(share, 0.0, 1.0)[:, np.newaxis] * self._change
-        found = divergence(self._means, nearest, self._sigma)
-        return found[np.argsort(found @ rates, kind="stable")[: self._AT_ONCE]]
+        return np.clip(share, 0.0, 1.0)
+
+    def _shares_by_bisection(self, rates: FloatArray) -> FloatArray:
+        """Return where on each segment the information is least, from the sign of its slope."""
+        low, high = np.zeros(len(self._start)), np.ones(len(self._start))
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            means = self._start + middle[:, np.newaxis] * self._change
+            slopes = (means - self._means) / self._divergence.variance(means)
+            rises = (slopes * self._change) @ rates > 0
+            low, high = np.where(rises, low, middle), np.where(rises, middle, high)
+        return 0.5 * (low + high)
 
 
 def knots_of_pieces(pieces: Sequence[PiecewiseLinear], sign: float) -> Knots:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structuredbandits.structure import FloatArray, Structure
-from structuredbandits.theory._landscape import Landscape, Rivals, Truth, oriented
+from structuredbandits.theory._landscape import Divergence, Landscape, Rivals, Truth, oriented
 from structuredbandits.theory._spans import BoolArray, Spans
 
 
@@ -51,7 +51,7 @@ class Tabulated(Landscape):
             return None
         best = np.asarray((self.structure.optimal[rows] & better).any(axis=0))
         return _TabulatedRivals(
-            self._low[rows], self._high[rows], better, truth, self.structure.sigma, best
+            self._low[rows], self._high[rows], better, truth, self.divergence, best
         )
 
 
@@ -71,14 +71,13 @@ class _TabulatedRivals(Rivals):
         high: FloatArray,
         better: BoolArray,
         truth: Truth,
-        sigma: FloatArray,
+        divergence: Divergence,
         best: BoolArray,
     ) -> None:
         self.arms = tuple(np.flatnonzero(best).tolist())
-        twice = 2.0 * np.square(sigma)
-        self._any = np.square(_outside(truth.means, low, high)) / twice
+        self._any = divergence.between(truth.means, _nearest(truth.means, low, high))
         raised = np.maximum(low, truth.best)
-        self._above = np.square(_outside(truth.means, raised, high)) / twice
+        self._above = divergence.between(truth.means, _nearest(truth.means, raised, high))
         self._better = better
 
     def hardest(self, rates: FloatArray) -> FloatArray:
@@ -93,6 +92,6 @@ class _TabulatedRivals(Rivals):
         return found
 
 
-def _outside(value: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return the distance of a value from an interval."""
-    return np.maximum(np.maximum(low - value, value - high), 0.0)
+def _nearest(value: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the value in an interval that is nearest to a given one."""
+    return np.minimum(np.maximum(value, low), high)

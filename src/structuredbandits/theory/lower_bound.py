@@ -43,7 +43,8 @@ def lower_bound(structure: Structure, theta: object) -> LowerBound:
     -----
     L = min Σ η_k Δ_k such that Σ η_k D(θ, λ, k) ≥ 1 for all rivals λ: those at which the best
     arm has the same mean as at θ, but another arm is better. D is the divergence of
-    Gaussian rewards. Where several arms are the best at θ, a rival agrees with θ on all of them.
+    the rewards: Bernoulli, or Gaussian (bounded ones have their estimated standard deviation).
+    Where several arms are the best at θ, a rival agrees with θ on all of them.
     With bounds the means at θ are the middle of the bounds, and λ may be anything within the
     bounds.
 

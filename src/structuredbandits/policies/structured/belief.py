@@ -1,4 +1,4 @@
-"""The posterior over θ: a prior over Θ, updated by Gaussian rewards.
+"""The posterior over θ: a prior over Θ, updated by the likelihood of the rewards.
 
 Every posterior of the library takes its prior from `prior_of` and turns log weights into weights
 with `exponentiate`. Here the likelihood is that of exact means or bounds; the likelihood of means
@@ -15,8 +15,14 @@ import numpy as np
 
 from structuredbandits._compiled import inline
 from structuredbandits.confidence.evidence import Evidence
-from structuredbandits.confidence.joint_set import JointTables, fill_misfits, joint_tables
+from structuredbandits.confidence.joint_set import (
+    JointTables,
+    fill_misfits,
+    gaussian_tables,
+    joint_tables,
+)
 from structuredbandits.confidence.sorted_tables import gains
+from structuredbandits.policies.reward_scale import noise_factors
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -69,7 +75,17 @@ def belief_of(structure: Structure, uniform_prior: bool) -> Belief:
         log_prior = np.log(prior_of(structure, not uniform_prior))
     bounds = gains(structure)
     means = np.ascontiguousarray(0.5 * (bounds[0] + bounds[-1]))
-    return Belief(joint_tables(structure), means, log_prior)
+    return Belief(likelihood_tables(structure), means, log_prior)
+
+
+def likelihood_tables(structure: Structure) -> JointTables:
+    """Tables of the log likelihood: Bernoulli's, or a Gaussian one.
+
+    Of bounded rewards the Gaussian one has their estimated standard deviation.
+    """
+    if structure.rewards.name == "bounded":
+        return gaussian_tables(structure, noise_factors(structure))
+    return joint_tables(structure)
 
 
 @inline

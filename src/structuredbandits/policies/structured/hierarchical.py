@@ -63,13 +63,16 @@ class Hierarchical(Algorithm):
     The model: θ has the structure's prior; given θ, arm k's true mean is N(mu_k(θ), e_k(θ)²) with
     e the standard error, and its rewards are N(mean, noise²). With e = 0 this is
     posterior sampling over θ; as e grows without bound it becomes Thompson sampling on the
-    rewards alone.
+    rewards alone. Of Bernoulli rewards, the rate has a Beta distribution, fitted across the
+    segments of the arm, and rewards are binomial; a mean is then drawn from the normal
+    distribution with the mean and variance of the rate's posterior.
 
     Parameters
     ----------
     noise
-        Standard deviation of one reward. None: what the structure's own counts and standard errors
-        imply, or its sigma if they imply nothing (see `reward_variance`).
+        Standard deviation of one reward; with it rewards count as Gaussian. None: what the
+        structure's own counts and standard errors imply, or its sigma if they imply nothing (see
+        `reward_variance`).
     use_prior
         Whether to use the structure's prior over θ; uniform over Θ otherwise.
     spread

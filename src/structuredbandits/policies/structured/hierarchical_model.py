@@ -1,7 +1,9 @@
 """The hierarchical model: a structure whose means are known up to their standard errors.
 
 θ has a prior; given θ, arm k's true mean is N(mu_k(θ), e_k(θ)²) with e the standard error, and its
-rewards are N(mean, noise²). This module computes the posterior of θ and of each arm's true mean.
+rewards are N(mean, noise²). For Bernoulli rewards it has a Beta distribution instead (see
+`beta_model`), and the rewards are binomial. This module computes the posterior of θ and of each
+arm's true mean.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from structuredbandits._compiled import inline, kernel
+from structuredbandits._compiled import called, inline, kernel
+from structuredbandits.confidence.divergence import CERTAIN, limits_of, successes_of
 from structuredbandits.confidence.evidence import Evidence, evidence_of, new_block, record
 from structuredbandits.confidence.sorted_tables import gains
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.structured.belief import NEGLIGIBLE, exponentiate, prior_of
+from structuredbandits.policies.structured.beta_model import beta_cells
 
 if TYPE_CHECKING:
     from structuredbandits.structure import Structure
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 _NEGLIGIBLE = -21.0
 # Variances that differ by less than this share are one number with rounding errors.
 _SAME = 1e-6
+# The variance of a rare reward is at least this, in units of its squared prize.
+_LEAST_VARIANCE = 1e-6
 
 
 class ErrorModel(NamedTuple):
@@ -34,6 +40,22 @@ class ErrorModel(NamedTuple):
     errors: np.ndarray  # (arms, parameters) squared standard errors
     log_prior: np.ndarray  # (parameters,)
     noise: np.ndarray  # (arms,) variance of one reward
+    rates: RateCells
+
+
+class RateCells(NamedTuple):
+    """Beta distributions of the rates of Bernoulli rewards; empty for others."""
+
+    wins: np.ndarray  # (arms, parameters); infinite if the rate is known
+    losses: np.ndarray  # (arms, parameters)
+    constants: np.ndarray  # (arms, parameters) log of the Beta function
+    logits: np.ndarray  # (2, arms, parameters) log(rate) and log(1 - rate) of known rates
+    floors: np.ndarray  # (arms,) smallest gain
+    ranges: np.ndarray  # (arms,) largest less smallest gain
+
+
+_NONE = np.empty((0, 0))
+NO_RATES = RateCells(_NONE, _NONE, _NONE, np.empty((2, 0, 0)), np.empty(0), np.empty(0))
 
 
 def require_errors(name: str, structure: Structure) -> None:
@@ -51,7 +73,8 @@ def error_model(
 ) -> ErrorModel:
     """Tables of a structure with standard errors, kept for the last few structures.
 
-    ``doubt`` multiplies the standard errors.
+    ``doubt`` multiplies the standard errors. Bernoulli rewards have Beta distributions of their
+    rates, unless a noise is given.
 
     Examples
     --------
@@ -61,7 +84,41 @@ def error_model(
     >>> error_model(known, None, True).errors.round(2)
     array([[0.01, 0.09], [0.04, 0.16]])
     """
+    if structure.rewards.is_bernoulli and noise is None:
+        return _rate_model(structure, use_prior, doubt)
+    return gaussian_model(structure, noise, use_prior, doubt)
+
+
+def gaussian_model(
+    structure: Structure, noise: float | None, use_prior: bool, doubt: float = 1.0
+) -> ErrorModel:
+    """Tables that take rewards for Gaussian, whatever the structure says."""
     return _tables(structure, reward_variance(structure, noise), use_prior, doubt)
+
+
+def _rate_model(structure: Structure, use_prior: bool, doubt: float) -> ErrorModel:
+    """Tables of Bernoulli rewards; means and errors are those of the Beta distributions."""
+    from scipy.special import betaln
+
+    cells, limits = beta_cells(structure, doubt), limits_of(structure)
+    assert limits is not None
+    floors, ranges = limits.floors[:, np.newaxis], limits.ranges[:, np.newaxis]
+    known = np.isinf(cells.wins)
+    rates = np.where(known, cells.means, 0.5)
+    with np.errstate(divide="ignore"):
+        logits = np.maximum(np.log(np.stack([rates, 1.0 - rates])), -CERTAIN)
+    model = _tables(structure, np.array(structure.sigma**2), use_prior)
+    spread = cells.means * (1.0 - cells.means)
+    variance = np.maximum(spread @ np.exp(model.log_prior), _LEAST_VARIANCE)
+    wins, losses = np.where(known, 1.0, cells.wins), np.where(known, 1.0, cells.losses)
+    return model._replace(
+        means=np.ascontiguousarray(floors + ranges * cells.means),
+        errors=np.ascontiguousarray(ranges * ranges * cells.variances),
+        noise=limits.ranges**2 * variance,
+        rates=RateCells(
+            cells.wins, cells.losses, betaln(wins, losses), logits, limits.floors, limits.ranges
+        ),
+    )
 
 
 def _tables(
@@ -79,6 +136,7 @@ def _tables(
         np.ascontiguousarray((doubt * errors.T) ** 2),
         log_prior,
         variance,
+        NO_RATES,
     )
 
 
@@ -93,6 +151,8 @@ def model_with_bounds(structure: Structure, noise: float | None) -> ErrorModel:
     array([[0.    ], [0.0833]])
     """
     model = error_model(structure, noise, use_prior=True)
+    if model.rates.floors.size:
+        return model  # Beta distributions contain the bounds
     width = (structure.upper - structure.lower).T
     return model._replace(errors=model.errors + width * width / 12.0)
 
@@ -154,6 +214,17 @@ def posterior_of_mean(
 ) -> tuple[float, float]:
     """Mean and variance of an arm's true mean, given θ and its rewards."""
     mean, error = model.means[arm, parameter], model.errors[arm, parameter]
+    if model.rates.floors.size > 0:
+        if evidence.counts[arm] == 0.0 or error == 0.0:
+            return mean, error
+        return _posterior_of_rate(  # type: ignore[no-any-return]  # Numba is untyped
+            model.rates.wins[arm, parameter],
+            model.rates.losses[arm, parameter],
+            evidence.counts[arm],
+            evidence.sums[arm],
+            model.rates.floors[arm],
+            model.rates.ranges[arm],
+        )
     if evidence.counts[arm] == 0.0 or error == 0.0:
         return mean, error
     sampling = model.noise[arm] / evidence.counts[arm]
@@ -161,11 +232,46 @@ def posterior_of_mean(
     return mean + trust * (evidence.means[arm] - mean), trust * sampling
 
 
+@called
+def _posterior_of_rate(
+    wins: float, losses: float, count: float, total: float, floor: float, width: float
+) -> tuple[float, float]:
+    """Mean and variance of an arm's true mean, from its Beta distribution and its rewards."""
+    size = wins + losses + count
+    rate = (wins + successes_of(total, count, floor, width)) / size
+    return floor + width * rate, width * width * (rate * (1.0 - rate) / (size + 1.0))
+
+
+@called
+def _fill_leaf_of_rates(
+    rates: RateCells, leaf: np.ndarray, counts: np.ndarray, sums: np.ndarray, arm: int
+) -> None:
+    """Log likelihood of one arm's Bernoulli rewards at every θ: that of Beta and binomial."""
+    count = counts[arm]
+    won = successes_of(sums[arm], count, rates.floors[arm], rates.ranges[arm])
+    lost = count - won
+    for parameter in range(rates.wins.shape[1]):
+        a, b = rates.wins[arm, parameter], rates.losses[arm, parameter]
+        if a == math.inf:
+            value = 0.0
+            if won > 0.0:
+                value += won * rates.logits[0, arm, parameter]
+            if lost > 0.0:
+                value += lost * rates.logits[1, arm, parameter]
+        else:
+            value = math.lgamma(a + won) + math.lgamma(b + lost) - math.lgamma(a + b + count)
+            value -= rates.constants[arm, parameter]
+        leaf[parameter] = value
+
+
 @inline
 def _fill_leaf(model: ErrorModel, leaf: np.ndarray, evidence: Evidence, arm: int) -> None:
     """Log likelihood of one arm's rewards at every θ, with the arm's true mean integrated out."""
     if evidence.counts[arm] == 0.0:
         leaf[:] = 0.0
+        return
+    if model.rates.floors.size > 0:
+        _fill_leaf_of_rates(model.rates, leaf, evidence.counts, evidence.sums, arm)
         return
     seen, sampling = evidence.means[arm], model.noise[arm] / evidence.counts[arm]
     means, errors = model.means[arm], model.errors[arm]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -14,6 +15,7 @@ from structuredbandits.confidence.memory import Memory
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.protocol import decide, implements
 from structuredbandits.policies.registration import register
+from structuredbandits.policies.reward_scale import scale_of_rewards
 from structuredbandits.policies.structured.belief import Belief, belief_of, best_at, weigh
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ class IDSAgent(NamedTuple):
     """Parameters of information-directed sampling in compiled code."""
 
     belief: Belief
+    floors: np.ndarray  # (arms,) smallest gain of Bernoulli rewards; empty for others
+    ranges: np.ndarray  # (arms,) largest less smallest gain, likewise
     no_gain: float  # an information gain that is only rounding
 
 
@@ -41,8 +45,9 @@ class IDS(Algorithm):
     """Minimise (expected regret)² / (information about the best arm) over mixtures of two arms.
 
     Under the posterior, regret is Δ_k = E[max mu] − E[mu_k] and the gain of arm k is
-    Σ_a P(a best) (E[mu_k | a best] − E[mu_k])², the variance form of the information. Where nothing
-    is left to learn it is greedy.
+    Σ_a P(a best) (E[mu_k | a best] − E[mu_k])², the variance form of the information. For Bernoulli
+    rewards it is the information itself, Σ_a P(a best) kl(E[mu_k | a best], E[mu_k]) of the rates.
+    Where nothing is left to learn it is greedy.
 
     Parameters
     ----------
@@ -68,7 +73,11 @@ class IDS(Algorithm):
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> IDSAgent:
         belief = belief_of(structure, bool(self.uniform_prior))
-        return IDSAgent(belief, structure.tolerance**2)
+        none, no_gain = np.empty(0), structure.tolerance**2
+        if not structure.rewards.is_bernoulli:
+            return IDSAgent(belief, none, none, no_gain)
+        floors, ranges, _ = scale_of_rewards(structure)
+        return IDSAgent(belief, floors, ranges, no_gain / float(ranges.max()) ** 2)
 
     def memory(self, structure: Structure) -> Memory:
         columns = max(structure.n_parameters, structure.n_arms)
@@ -78,6 +87,18 @@ class IDS(Algorithm):
         result = np.zeros(snapshot.n_arms)
         result[allowed] = mixture(snapshot.agent, snapshot.memory, snapshot.block, allowed)
         return result
+
+
+@inline
+def _rate_divergence(p: float, q: float) -> float:
+    """kl(p, q) of two rates, of which q is a mean of some p; rounding may leave [0, 1]."""
+    p, q = min(max(p, 0.0), 1.0), min(max(q, 0.0), 1.0)
+    result = 0.0
+    if p > 0.0 and q > 0.0:
+        result += p * math.log(p / q)
+    if p < 1.0 and q < 1.0:
+        result += (1.0 - p) * math.log((1.0 - p) / (1.0 - q))
+    return max(result, 0.0)
 
 
 @inline
@@ -108,8 +129,14 @@ def _expect(agent: Any, evidence: Evidence, floats: np.ndarray, allowed: np.ndar
         for winner in range(n_allowed):
             chance = floats[_CHANCES, winner]
             if chance > 0.0:
-                shift = floats[_BY_BEST + winner, place] / chance - floats[_MEANS, place]
-                floats[_GAINS, place] += chance * (shift * shift)
+                given, mean = floats[_BY_BEST + winner, place] / chance, floats[_MEANS, place]
+                if agent.floors.size > 0:
+                    floor, width = agent.floors[allowed[place]], agent.ranges[allowed[place]]
+                    gain = _rate_divergence((given - floor) / width, (mean - floor) / width)
+                    floats[_GAINS, place] += chance * gain
+                else:
+                    shift = given - mean
+                    floats[_GAINS, place] += chance * (shift * shift)
 
 
 @inline

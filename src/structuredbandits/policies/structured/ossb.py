@@ -14,13 +14,13 @@ from structuredbandits.confidence.joint_set import (
     JointTables,
     best_fit,
     fill_misfits,
-    joint_tables,
     scratch_memory,
 )
 from structuredbandits.confidence.memory import Memory
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.parameter_checks import number
 from structuredbandits.policies.registration import register
+from structuredbandits.policies.structured.belief import likelihood_tables
 from structuredbandits.policies.structured.score_policy import ScoreAlgorithm, scores_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ class OSSBAgent(NamedTuple):
 class OSSB(ScoreAlgorithm):
     """Explore as the lower bound's program asks at the least-squares θ̂: c_k log t pulls of arm k.
 
-    θ̂ minimises Σ_k n_k (mu_hat_k − mu_k(θ))²/sigma_k² over Θ. If n_k ≥ (1 + gamma) c_k(θ̂) log t
+    θ̂ minimises Σ_k n_k (mu_hat_k − mu_k(θ))²/sigma_k² over Θ; for Bernoulli rewards both it and
+    the program have their likelihood. If n_k ≥ (1 + gamma) c_k(θ̂) log t
     for every arm, the best arm at θ̂ is pulled; otherwise the least pulled arm, if it has at most
     epsilon · s pulls, and else the arm of the smallest n_k / c_k. Where the program asks for
     nothing it is greedy. s counts exploration; here it is the number of pulls of all but the most
@@ -77,7 +78,7 @@ class OSSB(ScoreAlgorithm):
 
     def agent(self, structure: Structure, rounds: int, horizon: int) -> OSSBAgent:
         return OSSBAgent(
-            joint_tables(structure),
+            likelihood_tables(structure),
             exploration_rates(structure).rows,
             1.0 + self.gamma,
             float(self.epsilon),

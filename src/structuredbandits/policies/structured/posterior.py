@@ -37,9 +37,11 @@ class PosteriorAgent(NamedTuple):
 class PosteriorSampling(Algorithm):
     """Draw θ from its posterior, pull the arm that is best at it.
 
-    The posterior is prior(θ) · exp(−Σ_k n_k (mu_hat_k − mu_k(θ))² / (2 sigma_k²)); the prior is the
-    structure's, for example the segments' shares (``structure.with_(prior=...)``), or uniform over
-    Θ. With bounds the distance to the interval counts, and arms are compared by its middle.
+    The posterior is prior(θ) · exp(−Σ_k n_k (mu_hat_k − mu_k(θ))² / (2 sigma_k²)); for Bernoulli
+    rewards it has their own likelihood, and for bounded ones sigma is their estimated standard
+    deviation. The prior is the structure's, for example the segments' shares
+    (``structure.with_(prior=...)``), or uniform over Θ. With bounds the value in the interval that
+    fits best counts, and arms are compared by its middle.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 
 from structuredbandits.policies.structured.hierarchical_model import (
     ErrorModel,
-    error_model,
+    gaussian_model,
     implied_variance,
 )
 from structuredbandits.structure.shrinkage import shrink
@@ -39,7 +39,7 @@ def shrunken_model(
     >>> shrunken_model(known, None, True, 0.0).means[0].round(1)
     array([1.5, 2.5, 2. ])
     """
-    model = error_model(structure, noise, use_prior)
+    model = gaussian_model(structure, noise, use_prior)
     if structure.standard_errors is None:
         return model
     means, errors = model.means, model.errors
