@@ -22,8 +22,22 @@ def test_one_line() -> None:
 
 @pytest.fixture
 def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if Matplotlib, and thus the package `plots`, could not be imported."""
-    monkeypatch.setitem(sys.modules, "structuredbandits.plots", None)
+    """As if Matplotlib were not installed."""
+    missing = ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib.figure")
+    monkeypatch.setitem(sys.modules, "structuredbandits.plots", plots_that_raise(missing))
+
+
+def plots_that_raise(error: ImportError) -> ModuleType:
+    """A package `plots` whose functions cannot be imported."""
+
+    def look_up(name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise error
+
+    plots = ModuleType("structuredbandits.plots")
+    vars(plots)["__getattr__"] = look_up
+    return plots
 
 
 @pytest.mark.usefixtures("no_plots")
@@ -57,6 +71,21 @@ class TestTable:
         assert "<script>" not in html
         assert "<i>" not in html
         assert "&lt;b&gt;" in html
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("cannot import name 'style'"),
+        ModuleNotFoundError("No module named 'structuredbandits.plots.style'", name="style"),
+    ],
+)
+def test_an_import_error_inside_plots_is_not_hidden(
+    error: ImportError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "structuredbandits.plots", plots_that_raise(error))
+    with pytest.raises(ImportError, match="style"):
+        Structure.from_table([[1, 2]], sigma=1)._repr_html_()
 
 
 def test_the_picture_is_drawn_by_the_package_plots(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -613,7 +613,9 @@ class Structure:
             from structuredbandits.plots import structure_plot
 
             picture = figure_svg(structure_plot(self))
-        except ImportError:  # without Matplotlib the table is shown alone
+        except ModuleNotFoundError as missing:  # without Matplotlib the table is shown alone
+            if (missing.name or "").partition(".")[0] != "matplotlib":
+                raise
             picture = ""
         return structure_html(self, picture=picture)
 
