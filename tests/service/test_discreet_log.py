@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from structuredbandits.service.server import JsonFormatter
+from structuredbandits.service.json_log import JsonFormatter
 from tests.service.conftest import Api, new_postgresql_database, running, settings_for
 
 SECRETS = ("private-subject", "private-key", "4711.25")

@@ -10,13 +10,12 @@ import sys
 
 import pytest
 
-from structuredbandits.service import repeated_lines
-from structuredbandits.service.repeated_lines import RepeatedLines
-from structuredbandits.service.server import JsonFormatter
+from structuredbandits.service import json_log
+from structuredbandits.service.json_log import JsonFormatter, RepeatedLines
 
 FAILING = """
 import logging, threading, warnings
-from structuredbandits.service.server import log_as_json
+from structuredbandits.service.json_log import log_as_json
 log_as_json()
 warnings.warn("two\\nlines")
 thread = threading.Thread(target=lambda: 1 / 0)
@@ -42,9 +41,21 @@ def test_a_flood_of_equal_warnings_is_counted_instead(monkeypatch: pytest.Monkey
     assert len([one for one in lines if one.get("status") == 503]) == 20
     assert len([one for one in lines if one["level"] == "info"]) == 1_000
     assert lines[-1]["status"] == 500
-    monkeypatch.setattr(repeated_lines, "_WINDOW_SECONDS", 0.0)
+    monkeypatch.setattr(json_log, "_WINDOW_SECONDS", 0.0)
     log.warning("request", extra={"status": 503})
     assert json.loads(stream.getvalue().splitlines()[-1])["left_out"] == 980
+
+
+def test_a_flood_stays_limited_among_many_other_lines() -> None:
+    """Kinds of lines that are still coming are kept, whatever else is logged."""
+    repeated = RepeatedLines()
+    made = {"msg": "request", "levelno": logging.WARNING}
+    written = 0
+    for number in range(3 * json_log._KINDS_KEPT):
+        written += repeated.filter(logging.makeLogRecord(made))
+        other = logging.makeLogRecord(made | {"msg": f"another line {number}"})
+        assert repeated.filter(other)
+    assert written == json_log._LINES_PER_WINDOW
 
 
 def test_warnings_threads_and_exceptions_are_json_lines() -> None:

@@ -1,20 +1,16 @@
-"""Runs a service on a socket until a signal ends it, and configures its log."""
+"""Runs a service on a socket until a signal ends it."""
 
 from __future__ import annotations
 
 import gc
 import logging
 import signal
-import sys
-import threading
 import time
-from datetime import UTC, datetime
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from pythonjsonlogger import core, json
 from sqlalchemy import func, select
 from sqlalchemy.exc import InterfaceError, OperationalError
 
@@ -26,8 +22,7 @@ from structuredbandits.service.connections import (
     allowed_files,
     limited_protocol,
 )
-from structuredbandits.service.errors import kind_of, place_of
-from structuredbandits.service.repeated_lines import RepeatedLines
+from structuredbandits.service.json_log import log_as_json
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.settings import ServiceSettings
 from structuredbandits.service.storage import migrate, tables
@@ -38,64 +33,6 @@ _log = logging.getLogger("structuredbandits.service")
 _GRACE_SECONDS = 10
 # Between two attempts to reach a database at the start.
 _LONGEST_PAUSE = 3.0
-
-
-class JsonFormatter(json.JsonFormatter):
-    """One JSON object per line: time, level, logger, message, and the fields of ``extra``.
-
-    Of an exception only its type and place are logged: its text may quote private data.
-
-    Examples
-    --------
-    >>> record = logging.makeLogRecord({"msg": "started", "port": 8000, "created": 0.0})
-    >>> JsonFormatter().format(record)
-    '{"time": "1970-01-01T00:00:00.000Z", "level": "info", "logger": "root", "message": "started",
-    "port": 8000}'
-    """
-
-    def __init__(self) -> None:
-        reserved = [*core.RESERVED_ATTRS, "color_message"]
-        super().__init__(json_default=str, json_ensure_ascii=True, reserved_attrs=reserved)
-
-    def add_fields(
-        self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]
-    ) -> None:
-        """Add the fields of a record to its line."""
-        moment = datetime.fromtimestamp(record.created, UTC)
-        log_data["time"] = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        log_data["level"] = record.levelname.lower() if record.levelno else "info"
-        log_data["logger"] = record.name or "root"
-        super().add_fields(log_data, record, {})
-        if record.exc_info and record.exc_info[1] is not None:
-            log_data["exception"] = kind_of(record.exc_info[1])
-            log_data |= place_of(record.exc_info[1])
-
-
-def _log_uncaught(
-    kind: type[BaseException], error: BaseException, trace: TracebackType | None
-) -> None:
-    _log.critical("the process ended", exc_info=(kind, error, trace))
-
-
-def log_as_json() -> None:
-    """Log everything of this process as JSON lines on standard error."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter())
-    handler.addFilter(RepeatedLines())
-    # Warnings and exceptions that nobody catches are lines like all others.
-    logging.captureWarnings(True)
-    sys.excepthook = _log_uncaught
-    threading.excepthook = lambda failed: _log.critical(
-        "a thread ended", extra={"exception": failed.exc_type.__name__}
-    )
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    logging.getLogger("structuredbandits").setLevel(logging.INFO)
-    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
-        logging.getLogger(name).handlers[:] = []
-        logging.getLogger(name).propagate = True
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
 
 class _Server(uvicorn.Server):
