@@ -174,6 +174,8 @@ class Algorithm:
         >>> ValueOfInformation().with_length(30).label, UCB().with_length(30).label
         ('value-of-information(length=30)', 'ucb')
         """
+        if length is None:
+            return self
         length = read_length(length)
         changes: dict[str, Any] = {}
         for field in dataclasses.fields(self):
