@@ -121,6 +121,10 @@ def use_decisions(api: Api) -> list[dict[str, Any]]:
     api.create(reward_deadline_seconds=86_400.0, default_reward=0.5, retention_days=30.0)
     api.create("forever")
     api.decide("somebody", "forever")
+    version = api.service.experiment_cache.known_version("forever", 1)
+    assert version is not None
+    version.chooser.seconds = 0.003  # so that it is a costly one
+    api.decide("somebody", "forever")
     for _ in range(2):
         keyed = {"subject": "ana", "key": "order 1"}
         body = {"decisions": [keyed, *({"subject": f"visitor {n % 9}"} for n in range(30))]}

@@ -1792,7 +1792,8 @@ export interface components {
             structure: components["schemas"]["EmbeddedStructure"] | components["schemas"]["StructureFile"];
             /**
              * Policy
-             * @default hierarchical
+             * @description A policy by name; `default` is stored under its own name.
+             * @default default
              * @example ts-c
              */
             policy: string;
@@ -2322,9 +2323,28 @@ export interface components {
         Settings: {
             /**
              * Horizon
-             * @description Rounds that a subject will have, for policies that use it.
+             * @description Rounds that every subject will have, for policies that use it.
              */
             horizon?: number | null;
+            /**
+             * Length
+             * @description How many rounds a subject has, for policies that use it: the mean, or pairs of a number and its share. By default that of the structure.
+             * @example 30
+             * @example [
+             *       [
+             *         10,
+             *         0.75
+             *       ],
+             *       [
+             *         100,
+             *         0.25
+             *       ]
+             *     ]
+             */
+            length?: number | [
+                number,
+                number
+            ][] | null;
             /**
              * Floor
              * @description With this probability a uniformly random allowed arm is shown.

@@ -101,6 +101,13 @@ def serve(
         float,
         typer.Option(metavar="S", help="Seconds after which a request gets status 503."),
     ] = 5.0,
+    decision_seconds: Annotated[
+        float,
+        typer.Option(
+            metavar="S",
+            help="CPU time of one decision; experiments that need more are refused.",
+        ),
+    ] = 0.5,
     connections: Annotated[
         int,
         typer.Option(
@@ -178,6 +185,8 @@ def serve(
             raise InvalidInput(f"--{name} is {number}; give at least 1.")
     if not 0.1 <= request_seconds <= 3600.0:
         raise InvalidInput(f"--request-seconds is {request_seconds:g}; give 0.1 to 3600.")
+    if not 0.001 <= decision_seconds <= 3600.0:
+        raise InvalidInput(f"--decision-seconds is {decision_seconds:g}; give 0.001 to 3600.")
     if not 0.0 <= start_seconds <= 3600.0:
         raise InvalidInput(f"--start-seconds is {start_seconds:g}; give 0 to 3600.")
     if not 0.0 <= drain_seconds <= 3600.0:
@@ -197,6 +206,7 @@ def serve(
         writers=writers,
         queue_length=queue,
         request_seconds=request_seconds,
+        decision_seconds=decision_seconds,
         public_metrics=public_metrics,
         log_requests=log_requests,
         drain_seconds=drain_seconds,
@@ -223,6 +233,7 @@ def _provide(
 
     from structuredbandits.policies.structured.belief import prior_of
     from structuredbandits.problems import load_structure
+    from structuredbandits.service.experiments.decision_cost import require_affordable
     from structuredbandits.service.experiments.experiment_settings import ExperimentSettings
     from structuredbandits.service.experiments.stored_experiment import (
         create_experiment,
@@ -237,6 +248,7 @@ def _provide(
             return
     settings = ExperimentSettings(floor=floor, length=length)
     version = prepare(1, loaded, policy, settings)
+    require_affordable(version, service.settings.decision_seconds)
     if floor > 0.0:
         worth = loaded.sign * loaded.means
         lost = prior_of(loaded) @ (worth.max(axis=1) - worth.mean(axis=1))

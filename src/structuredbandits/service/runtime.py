@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Hashable, Sequence
@@ -51,8 +53,16 @@ _COMPARED_SECONDS = 30.0
 _LOADING_SECONDS = 60.0
 # Retention that needs a confirmation is not counted again for this time.
 _REFUSED_SECONDS = 60.0
+# Commands of a batch per transaction.
+_PART = 128
 # After a successful write, readiness is not tested again for this time.
 _READY_SECONDS = 1.0
+
+
+def _give_way_to_others() -> None:
+    """Lower the priority of this thread, where the system has priorities of threads."""
+    with contextlib.suppress(AttributeError, OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
 class Service:
@@ -81,6 +91,9 @@ class Service:
         )
         self._pool = ThreadPoolExecutor(settings.readers, thread_name_prefix="reader")
         self._background = ThreadPoolExecutor(1, thread_name_prefix="preparing")
+        self._costly = ThreadPoolExecutor(
+            1, thread_name_prefix="costly", initializer=_give_way_to_others
+        )
         self._reads = 0
         self._reading: dict[object, float] = {}  # start times of the running reads
         self.exporting = asyncio.Semaphore(1)  # parts of exports are read one at a time
@@ -126,14 +139,53 @@ class Service:
         self.commits.close(self.settings.request_seconds)
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._background.shutdown(wait=False, cancel_futures=True)
+        self._costly.shutdown(wait=False, cancel_futures=True)
         self.key_cache.close()
         self.database.close()
 
     # -- writing -----------------------------------------------------------------------------------
 
-    async def write(self, commands: Sequence[Command], seconds: float | None = None) -> list[Any]:
-        """Return the results of commands, each an answer or an exception, once they are durable."""
-        return await self.commits.do(commands, seconds or self.settings.request_seconds)
+    async def write(
+        self,
+        commands: Sequence[Command],
+        seconds: float | None = None,
+        tenant: Hashable = None,
+    ) -> list[Any]:
+        """Return the results of commands, each an answer or an exception, once they are durable.
+
+        ``tenant`` is who takes turns with others: an experiment with a key.
+        """
+        return await self.commits.do(commands, seconds or self.settings.request_seconds, tenant)
+
+    async def write_many(self, commands: Sequence[Command], tenant: Hashable) -> list[Any]:
+        """As `write`, in parts, so that a large batch does not delay other tenants.
+
+        Raises
+        ------
+        RequestError
+            If the first part fails. If a later one does, its commands and all after them have the
+            error as their results.
+        """
+        end = time.monotonic() + self.settings.request_seconds
+        results: list[Any] = []
+        while len(results) < len(commands):
+            part = commands[len(results) : len(results) + _PART]
+            try:
+                results += await self.write(part, max(0.001, end - time.monotonic()), tenant)
+            except RequestError as error:
+                if not results:
+                    raise
+                return results + [error] * (len(commands) - len(results))
+        return results
+
+    async def compute(self, work: Callable[[], _Value], seconds: float) -> _Value:
+        """Run a function that computes for long, in a thread that gives way to all others."""
+        running = asyncio.get_running_loop().run_in_executor(self._costly, work)
+        try:
+            async with asyncio.timeout(seconds):
+                return await running
+        except TimeoutError:
+            raise overloaded("too many costly decisions are waiting") from None
 
     async def change(
         self, work: Callable[[Connection], _Value], seconds: float | None = None

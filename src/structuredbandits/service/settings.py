@@ -98,6 +98,8 @@ class ServiceSettings:
         Connections that write, for PostgreSQL; SQLite has one writer.
     request_seconds
         How long a request may take before it is answered with 503.
+    decision_seconds
+        CPU time of one decision; an experiment that needs more is refused when it is created.
     statement_seconds, lock_seconds, connect_seconds
         How long the database may take for a statement, a lock, a connection.
     sweep_seconds
@@ -123,6 +125,7 @@ class ServiceSettings:
     writers: int = 1
     readers: int = 4
     request_seconds: float = 5.0
+    decision_seconds: float = 0.5
     statement_seconds: float = 4.0
     lock_seconds: float = 2.0
     connect_seconds: float = 3.0

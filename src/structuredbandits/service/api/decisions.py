@@ -22,6 +22,7 @@ from structuredbandits.service.api.experiments import ExperimentPath
 from structuredbandits.service.api.public_access import check_subject
 from structuredbandits.service.api.responses import answer, error_responses, to_request_error
 from structuredbandits.service.decisions.commands import Decide
+from structuredbandits.service.decisions.costly_decisions import decide_costly
 from structuredbandits.service.decisions.fallback import prior_decision
 from structuredbandits.service.errors import RequestError
 from structuredbandits.service.experiments.stored_experiment import StoredExperiment
@@ -41,12 +42,12 @@ KeyHeader = Annotated[
 ]
 
 
-async def decide(service: Service, commands: list[Decide]) -> list[Any]:
+async def decide(service: Service, commands: list[Decide], key: str | None = None) -> list[Any]:
     """Return decisions; from the prior if the database fails and the experiment allows it."""
     experiment = await service.experiment(commands[0].experiment)
     has_prior = experiment.settings.on_database_failure == "prior"
     try:
-        results = await service.write(commands)
+        results = await _write(service, experiment, commands, key)
     except RequestError as error:
         if not (has_prior and _is_unavailable(error)):
             raise
@@ -58,6 +59,16 @@ async def decide(service: Service, commands: list[Decide]) -> list[Any]:
         ]
     _count(service, experiment.id, results)
     return results
+
+
+async def _write(
+    service: Service, experiment: StoredExperiment, commands: list[Decide], key: str | None
+) -> list[Any]:
+    tenant = (experiment.id, key)
+    version = service.experiment_cache.known_version(experiment.id, experiment.version)
+    if version is not None and version.chooser.is_costly:
+        return await decide_costly(service, experiment, version, commands, tenant)
+    return await service.write_many(commands, tenant)
 
 
 def _is_unavailable(result: Any) -> bool:
@@ -103,7 +114,8 @@ async def make_decision(
     if grant.public is not None:
         check_subject(service, grant, named, body.subject)
     arms = None if body.arms is None else tuple(body.arms)
-    (result,) = await decide(service, [Decide(experiment, body.subject, arms, idempotency_key)])
+    command = Decide(experiment, body.subject, arms, idempotency_key)
+    (result,) = await decide(service, [command], grant.id)
     if isinstance(result, BaseException):
         raise result
     new, content = result
@@ -130,7 +142,7 @@ async def make_decisions(
         Decide(experiment, one.subject, None if one.arms is None else tuple(one.arms), one.key)
         for one in body.decisions
     ]
-    results = await decide(service, commands)
+    results = await decide(service, commands, grant.id)
     return answer({"decisions": [_content(result) for result in results]})
 
 

@@ -28,6 +28,7 @@ from structuredbandits.service.api.responses import answer, error_responses
 from structuredbandits.service.decisions.explanation import timestamp
 from structuredbandits.service.errors import RequestError, unknown_experiment
 from structuredbandits.service.experiments import stored_experiment as use
+from structuredbandits.service.experiments.decision_cost import require_affordable
 from structuredbandits.service.experiments.experiment_settings import ExperimentSettings
 from structuredbandits.service.experiments.stored_experiment import StoredExperiment
 from structuredbandits.service.experiments.structure_picture import structure_picture
@@ -152,7 +153,9 @@ async def create_experiment(
     def make() -> tuple[ExperimentSettings, use.Version]:
         settings = ExperimentSettings(**body.settings.model_dump())
         structure = read_structure(body.structure, service)
-        return settings, use.prepare(1, structure, body.policy, settings)
+        version = use.prepare(1, structure, body.policy, settings)
+        require_affordable(version, service.settings.decision_seconds)
+        return settings, version
 
     settings, version = await service.prepare(make)
     experiment = await service.change(
@@ -252,7 +255,8 @@ async def add_structure(
 
     def make() -> Structure:
         structure = read_structure(body.structure, service)
-        use.prepare(present.version + 1, structure, present.policy, present.settings)
+        version = use.prepare(present.version + 1, structure, present.policy, present.settings)
+        require_affordable(version, service.settings.decision_seconds)
         return structure
 
     structure = await service.prepare(make)

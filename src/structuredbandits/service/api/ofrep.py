@@ -92,12 +92,12 @@ def _invalid(key: str | None, error: RequestValidationError) -> tuple[dict[str, 
 
 
 async def evaluate(
-    service: Service, experiment: str, context: models.EvaluationContext
+    service: Service, experiment: str, context: models.EvaluationContext, key: str | None
 ) -> dict[str, Any]:
     """Return a subject's pending decision, or a new one, as the evaluation of a flag."""
     arms = None if context.arms is None else tuple(context.arms)
     command = Decide(experiment, context.targetingKey, arms, sticky=True)
-    (result,) = await decide(service, [command])
+    (result,) = await decide(service, [command], key)
     if isinstance(result, BaseException):
         raise result
     made = result[1]
@@ -137,7 +137,7 @@ async def evaluate_flag(
 ) -> Response:
     """Evaluate a flag: the subject's pending decision for `sticky_seconds`, then a new one."""
     check_subject(service, grant, named, body.context.targetingKey)
-    return answer(await evaluate(service, experiment, body.context))
+    return answer(await evaluate(service, experiment, body.context, grant.id))
 
 
 @router.post(
@@ -169,7 +169,9 @@ async def evaluate_flags(
             f"more than {_MOST_FLAGS} experiments are running.",
             "Use a key for one experiment, or evaluate the flags one by one.",
         )
-    flags = await asyncio.gather(*(_one_of_many(service, name, body.context) for name in names))
+    flags = await asyncio.gather(
+        *(_one_of_many(service, name, body.context, grant.id) for name in names)
+    )
     content = orjson.dumps({"flags": flags})
     etag = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
     if if_none_match is not None and etag in if_none_match:
@@ -178,10 +180,10 @@ async def evaluate_flags(
 
 
 async def _one_of_many(
-    service: Service, experiment: str, context: models.EvaluationContext
+    service: Service, experiment: str, context: models.EvaluationContext, key: str | None
 ) -> dict[str, Any]:
     try:
-        return await evaluate(service, experiment, context)
+        return await evaluate(service, experiment, context, key)
     except StructuredBanditsError as error:
         found = to_request_error(error)
         if found.status in _PLAIN:

@@ -43,7 +43,8 @@ async def put_reward(
     named: TokenSubject,
 ) -> Response:
     """Send the reward of a decision; a repeated reward is counted once."""
-    (result,) = await service.write([AddReward(decision, body.reward, grant.experiment, named)])
+    command = AddReward(decision, body.reward, grant.experiment, named)
+    (result,) = await service.write([command], tenant=(grant.experiment, grant.id))
     if isinstance(result, BaseException):
         raise result
     _count(service, [result])
@@ -69,7 +70,7 @@ async def put_rewards(
     commands = [
         AddReward(one.decision, one.reward, grant.experiment, named) for one in body.rewards
     ]
-    results = await service.write(commands)
+    results = await service.write_many(commands, (grant.experiment, grant.id))
     _count(service, results)
     return answer({"rewards": [_content(result) for result in results]})
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,6 +49,13 @@ _ERRORS = 2.0
 _UNIT = 2.0**-53
 # Sets of allowed arms whose first probabilities are kept.
 _FIRST_CHOICES_KEPT = 256
+# Decisions that take longer are computed before their transaction.
+COSTLY_SECONDS = 0.002
+# Choices of subjects that are computed and not used yet.
+_PREPARED_KEPT = 1_024
+# How often a decision is measured, unless it is quick.
+_MEASURED = 3
+_QUICK_SECONDS = 0.0005
 
 
 class Choices(NamedTuple):
@@ -124,13 +132,65 @@ class Chooser:
         self._latest_key: tuple[object, ...] | None = None
         self._latest: Choices | None = None
         self._empty = new_block(structure.sigma)
+        self._prepared: LRUCache[tuple[object, ...], Choices] = LRUCache(_PREPARED_KEPT)
+        self._prepared_lock = threading.Lock()
         everything = np.arange(structure.n_arms)
         self.choices([SubjectState.fresh(structure.n_arms)], everything)  # refuses what it cannot
+        self._horizon = horizon
+        self._ahead: tuple[Shares, PlausibleSets] | None = None  # of the thread that prepares
+        #: CPU time of one decision for a subject with rewards.
+        self.seconds = self._measure(everything)
 
     def choices(self, states: Sequence[SubjectState], allowed: np.ndarray) -> Choices:
         """Probabilities of each arm for subjects who may be shown the same arms."""
         with self._lock:
             return self._choices(states, allowed)
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether decisions are computed before their transaction, which others wait for."""
+        return self.seconds > COSTLY_SECONDS
+
+    def prepare(self, states: Sequence[SubjectState], allowed: np.ndarray) -> None:
+        """Compute choices that `choices` then finds; one thread calls this at a time."""
+        missing = self.unprepared(states, allowed)
+        if missing:
+            if self._ahead is None:
+                shares = Shares(self.algorithm, self.structure, self._horizon)
+                self._ahead = shares, PlausibleSets(self._sets.parameters)
+            wanted = [states[row] for row in missing]
+            found = self._compute(wanted, allowed, *self._ahead)
+            with self._prepared_lock:
+                for row, state in enumerate(wanted):
+                    one = Choices(*(part[row : row + 1].copy() for part in found))
+                    self._prepared[_key(state, allowed)] = one
+
+    def unprepared(self, states: Sequence[SubjectState], allowed: np.ndarray) -> list[int]:
+        """The rows of the states whose choices have to be computed."""
+        with self._prepared_lock:
+            return [
+                row
+                for row, state in enumerate(states)
+                if not self._is_first(state) and _key(state, allowed) not in self._prepared
+            ]
+
+    def _measure(self, everything: np.ndarray) -> float:
+        """CPU time of a decision; the least of some, since the first may compile."""
+        structure = self.structure
+        means = np.asarray(structure.lower).mean(axis=0)
+        seconds = 0.0
+        for arms in (everything[:1], everything):
+            state = SubjectState.fresh(structure.n_arms)
+            for arm in arms.tolist():
+                state.decide(arm)
+                state.reward(arm, float(means[arm]))
+            times: list[float] = []
+            while len(times) < _MEASURED and (not times or times[-1] > _QUICK_SECONDS):
+                start = time.thread_time()
+                self._compute([state], everything)
+                times.append(time.thread_time() - start)
+            seconds = max(seconds, min(times))
+        return seconds
 
     def view(self, state: SubjectState, allowed: np.ndarray) -> View:
         """What is reported about a subject."""
@@ -188,7 +248,7 @@ class Chooser:
             if not known:
                 return self._computed(states, allowed)
             others = [row for row in range(len(states)) if row not in set(known)]
-            computed = self._compute([states[row] for row in others], allowed)
+            computed = self._computed([states[row] for row in others], allowed)
         first = self._first(allowed)
         whole = Choices(*(np.repeat(part, len(states), axis=0) for part in first))
         if len(known) < len(states):
@@ -210,7 +270,9 @@ class Chooser:
         return held
 
     def _computed(self, states: Sequence[SubjectState], allowed: np.ndarray) -> Choices:
-        """As `_compute`, but the latest result is used again for equal rewards."""
+        """As `_compute`, but prepared results and the latest one for equal rewards are reused."""
+        if self._prepared:
+            return self._with_prepared(states, allowed)
         if not self._rewards_alone or len(states) != 1:
             return self._compute(states, allowed)
         key = (tuple(states[0].counts), tuple(states[0].sums), allowed.tobytes())
@@ -219,14 +281,32 @@ class Chooser:
         assert self._latest is not None
         return Choices(*(part.copy() for part in self._latest))
 
-    def _compute(self, states: Sequence[SubjectState], allowed: np.ndarray) -> Choices:
+    def _with_prepared(self, states: Sequence[SubjectState], allowed: np.ndarray) -> Choices:
+        """As `_compute`, for states of which some are prepared."""
+        with self._prepared_lock:
+            held = [self._prepared.get(_key(state, allowed)) for state in states]
+        missing = [row for row, one in enumerate(held) if one is None]
+        if missing:
+            computed = self._compute([states[row] for row in missing], allowed)
+            for place, row in enumerate(missing):
+                held[row] = Choices(*(part[place : place + 1] for part in computed))
+        rows = [one for one in held if one is not None]
+        return Choices(*(np.concatenate(parts) for parts in zip(*rows, strict=True)))
+
+    def _compute(
+        self,
+        states: Sequence[SubjectState],
+        allowed: np.ndarray,
+        shares_of: Shares | None = None,
+        sets: PlausibleSets | None = None,
+    ) -> Choices:
         blocks = self._blocks(states)
         decided = np.array([state.decided for state in states], dtype=np.int64)
-        shares = self._shares.of(blocks, decided, allowed)
+        shares = (shares_of or self._shares).of(blocks, decided, allowed)
         if self.floor > 0.0:
             shares *= 1.0 - self.floor
             shares[:, allowed] += self.floor / allowed.size
-        plausible, competitive = self._sets.of(blocks, allowed)
+        plausible, competitive = (sets or self._sets).of(blocks, allowed)
         return Choices(shares, competitive, plausible)
 
     def _blocks(self, states: Sequence[SubjectState]) -> np.ndarray:
@@ -238,6 +318,12 @@ class Chooser:
         blocks[:, SQUARES] = [state.squares for state in states]
         blocks[:, PENDING] = [state.pending for state in states]
         return blocks
+
+
+def _key(state: SubjectState, allowed: np.ndarray) -> tuple[object, ...]:
+    """All that choices depend on."""
+    rewards = (tuple(state.counts), tuple(state.sums), tuple(state.squares))
+    return (*rewards, tuple(state.pending), state.decided, allowed.tobytes())
 
 
 def chance(seed: bytes, subject: str, round_number: int) -> float:

@@ -1,7 +1,7 @@
 """Group commit: all commands that arrive during a transaction go into the next one.
 
-`GroupCommit` gathers them; `Executor` does them, together in one transaction, or one by one if they
-cannot be done together.
+`GroupCommit` gathers them, in turns if several tenants wait; `Executor` does them, together in one
+transaction, or one by one if they cannot be done together.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import contextlib
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Sequence, Set
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,7 @@ _FOR_A_COMMIT_SECONDS = 2.0
 @dataclass(slots=True, eq=False)
 class _Waiting:
     commands: Sequence[Command]
+    tenant: Hashable
     future: asyncio.Future[list[Any]]
     loop: asyncio.AbstractEventLoop
     until: float  # after which it is not started any more
@@ -57,6 +58,9 @@ class _Waiting:
 class GroupCommit:
     """Gathers commands of many requests into few transactions.
 
+    Requests of one tenant are done in the order of arrival; tenants take turns, one request each,
+    so that one with many requests delays its own.
+
     Parameters
     ----------
     commit
@@ -64,7 +68,8 @@ class GroupCommit:
     writers
         Threads that call it.
     queue_length
-        Commands that may wait; further ones are rejected.
+        Commands that may wait; further ones are rejected, unless they are of a tenant who has less
+        than an equal share of the queue.
     group_size
         Maximum number of commands per transaction.
     observe
@@ -88,7 +93,8 @@ class GroupCommit:
         self._group_size = group_size
         self._observe = observe
         self._failed = failed
-        self._queue: deque[_Waiting] = deque()
+        self._queues: dict[Hashable, deque[_Waiting]] = {}  # tenants, in the order of their turns
+        self._queued_of: Counter[Hashable] = Counter()  # commands of each tenant
         self._queued = 0
         self._open = True
         self._change = threading.Condition()
@@ -104,7 +110,7 @@ class GroupCommit:
         """Commands in the queue."""
         return self._queued
 
-    def _submit(self, commands: Sequence[Command], seconds: float) -> _Waiting:
+    def _submit(self, commands: Sequence[Command], seconds: float, tenant: Hashable) -> _Waiting:
         """Put a request's commands into the queue, to be started within ``seconds``.
 
         Raises
@@ -117,17 +123,26 @@ class GroupCommit:
         with self._change:
             if not self._open:
                 raise unavailable("the service is shutting down")
-            if self._queued and self._queued + len(commands) > self._limit:
+            if self._is_full(len(commands), tenant):
                 raise overloaded()
-            waiting = _Waiting(commands, future, loop, time.monotonic() + seconds)
-            self._queue.append(waiting)
+            waiting = _Waiting(commands, tenant, future, loop, time.monotonic() + seconds)
+            self._queues.setdefault(tenant, deque()).append(waiting)
+            self._queued_of[tenant] += len(commands)
             self._queued += len(commands)
             self._change.notify()
         return waiting
 
-    async def do(self, commands: Sequence[Command], seconds: float) -> list[Any]:
+    def _is_full(self, new: int, tenant: Hashable) -> bool:
+        if not self._queued or self._queued + new <= self._limit:
+            return False
+        tenants = len(self._queues) + (tenant not in self._queues)
+        return tenants == 1 or self._queued_of[tenant] + new > self._limit // tenants
+
+    async def do(
+        self, commands: Sequence[Command], seconds: float, tenant: Hashable = None
+    ) -> list[Any]:
         """The results of a request's commands, or an error after ``seconds``."""
-        waiting = self._submit(commands, seconds)
+        waiting = self._submit(commands, seconds, tenant)
         # Not asyncio.wait, which takes as long as reading the request.
         timer = waiting.loop.call_later(seconds, self._give_up, waiting, seconds)
         try:
@@ -169,20 +184,20 @@ class GroupCommit:
 
     def _next_group(self) -> list[_Waiting] | None:
         with self._change:
-            while not self._queue:
+            while not self._queues:
                 if not self._open:
                     return None
                 self._change.wait()
             group: list[_Waiting] = []
             size = 0
             moment = time.monotonic()
-            while self._queue:
-                first = self._queue[0]
+            while self._queues:
+                tenant, queue = next(iter(self._queues.items()))
+                first = queue[0]
                 alone = isinstance(first.commands[0], WriteTask)
                 if group and (alone or size + len(first.commands) > self._group_size):
                     break
-                self._queue.popleft()
-                self._queued -= len(first.commands)
+                self._take(tenant, queue)
                 if first.given_up or first.until < moment:
                     _answer([(first, unavailable("it waited too long"))])
                     continue
@@ -191,6 +206,17 @@ class GroupCommit:
                 if alone:
                     break
             return group
+
+    def _take(self, tenant: Hashable, queue: deque[_Waiting]) -> None:
+        """Remove the first request of a tenant, whose next turn comes after all others'."""
+        size = len(queue.popleft().commands)
+        del self._queues[tenant]
+        self._queued -= size
+        self._queued_of[tenant] -= size
+        if queue:
+            self._queues[tenant] = queue
+        else:
+            del self._queued_of[tenant]
 
     def _finish(self, group: list[_Waiting]) -> None:
         commands = [command for waiting in group for command in waiting.commands]

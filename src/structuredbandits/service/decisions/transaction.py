@@ -15,7 +15,7 @@ import orjson
 from sqlalchemy import Connection
 
 from structuredbandits.errors import StructuredBanditsError
-from structuredbandits.service.decisions.chooser import chance, draw
+from structuredbandits.service.decisions.chooser import Chooser, chance, draw
 from structuredbandits.service.decisions.commands import (
     AddReward,
     AddSubject,
@@ -44,6 +44,13 @@ from structuredbandits.service.storage.transaction_rows import (
 if TYPE_CHECKING:
     from structuredbandits.service.decisions.group_commit import Executor
 
+# For how long a transaction, for which others wait, computes costly decisions.
+_COMPUTED_SECONDS = 0.02
+
+
+class NotPrepared(StructuredBanditsError):
+    """A costly decision has to be prepared before its transaction."""
+
 
 class Transaction:
     """The commands of one transaction."""
@@ -62,6 +69,7 @@ class Transaction:
         self.claims: dict[
             tuple[str, str], str
         ] = {}  # the first request of each key in this transaction
+        self.computed = 0.0  # seconds of costly decisions
         self.made: dict[int, Row] = {}  # the last decision of each subject in this transaction
 
     def run(self) -> list[Any]:
@@ -267,6 +275,10 @@ class Transaction:
     ) -> None:
         positions = version.all_arms if allowed is None else np.array(allowed, dtype=np.int64)
         wait = experiment.settings.reward_deadline_seconds
+        if version.chooser.is_costly:
+            members = self._affordable(version.chooser, positions, members)
+            if not members:
+                return
         choices = version.chooser.choices([member.state for _, member in members], positions)
         for row, (place, member) in enumerate(members):
             shares = choices.probabilities[row]
@@ -298,6 +310,21 @@ class Transaction:
             self.rows.touch(member)
             answer = decision_answer(experiment, version, member.name, stored, listed, places)
             self.results[place] = (True, answer)
+
+    def _affordable(
+        self, chooser: Chooser, positions: np.ndarray, members: list[tuple[int, LockedSubject]]
+    ) -> list[tuple[int, LockedSubject]]:
+        """Leave out costly decisions that are not prepared, beyond a time for all of them.
+
+        Their result is `NotPrepared`: they are prepared outside the transaction, and repeated.
+        """
+        left_out = set()
+        for row in chooser.unprepared([member.state for _, member in members], positions):
+            if self.computed > _COMPUTED_SECONDS:
+                left_out.add(row)
+                self.results[members[row][0]] = NotPrepared()
+            self.computed += chooser.seconds
+        return [one for row, one in enumerate(members) if row not in left_out]
 
     def _settle(self, command: Command, member: LockedSubject | None) -> dict[str, Any] | None:
         """Add a reward, or expire a decision."""
