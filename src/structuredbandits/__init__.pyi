@@ -24,6 +24,9 @@ from .evaluation import DecisionInput as DecisionInput
 from .evaluation import Estimate as Estimate
 from .evaluation import evaluate as evaluate
 from .evaluation import simulate_log as simulate_log
+from .holdout import Lift as Lift
+from .holdout import LiftInterval as LiftInterval
+from .holdout import lift as lift
 from .identification import Identification as Identification
 from .identification import identify as identify
 from .learning import Cells as Cells

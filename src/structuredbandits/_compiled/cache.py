@@ -36,7 +36,7 @@ from structuredbandits._atomic_write import write_atomically
 #: The environment variable that moves the cache to another folder.
 CACHE_VARIABLE = "STRUCTUREDBANDITS_CACHE_DIR"
 #: The packages that hold compiled code.
-KERNEL_PACKAGES = ("_compiled", "confidence", "identification", "policies", "simulation")
+KERNEL_PACKAGES = ("_compiled", "confidence", "holdout", "identification", "policies", "simulation")
 _GENERATIONS_KEPT = 4
 _PACKAGE = Path(__file__).resolve().parent.parent
 

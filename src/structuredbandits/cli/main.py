@@ -19,6 +19,7 @@ from structuredbandits.cli.evaluate import EVALUATE_EXAMPLES, evaluate
 from structuredbandits.cli.help_examples import examples
 from structuredbandits.cli.keys import keys
 from structuredbandits.cli.learn import LEARN_EXAMPLES, learn
+from structuredbandits.cli.lift import LIFT_EXAMPLES, lift
 from structuredbandits.cli.movielens import MOVIELENS_EXAMPLES, movielens
 from structuredbandits.cli.policies import policies
 from structuredbandits.cli.problems import problems
@@ -53,6 +54,7 @@ app.command(epilog=SIMULATE_EXAMPLES)(simulate)
 app.command(epilog=SWEEP_EXAMPLES)(sweep)
 app.command(epilog=LEARN_EXAMPLES)(learn)
 app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
+app.command(epilog=LIFT_EXAMPLES)(lift)
 app.command(epilog=RECOMMEND_EXAMPLES)(recommend)
 app.command(epilog=SERVE_EXAMPLES, context_settings={"auto_envvar_prefix": "STRUCTUREDBANDITS"})(
     serve

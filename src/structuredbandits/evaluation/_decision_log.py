@@ -153,7 +153,10 @@ def read_decisions(
     frame = read_frame(log, [*wanted, *columns.export])
     if not len(frame):
         raise InvalidInput("the log has no rows; give one with at least two decisions.")
-    frame = _of_version(_latest(_name_arms(frame, columns), columns), columns, structure_version)
+    frame = _name_arms(frame, columns)
+    if {_ID, _PLACE} <= set(columns.export):
+        frame = latest_rows(frame)
+    frame = _of_version(frame, columns, structure_version)
     frame, subjects, names = _in_order(frame, columns)
     labels = _texts(frame[columns.arm], "arm")
     limits = None if columns.allowed is None else _allowed_lists(frame[columns.allowed])
@@ -167,8 +170,8 @@ def read_decisions(
     decisions = DecisionLog(
         arms=known,
         chosen=chosen,
-        rewards=_rewards(frame[columns.reward]),
-        probabilities=_probabilities(frame[columns.probability]),
+        rewards=read_rewards(frame[columns.reward]),
+        probabilities=read_probabilities(frame[columns.probability]),
         subjects=subjects,
         has_subjects=columns.subject is not None,
         allowed=None if limits is None else _mask(limits, position),
@@ -195,10 +198,8 @@ def _name_arms(frame: pd.DataFrame, columns: LogColumns) -> pd.DataFrame:
     return frame.assign(**{columns.allowed: pd.Series(filled, index=frame.index)})
 
 
-def _latest(frame: pd.DataFrame, columns: LogColumns) -> pd.DataFrame:
+def latest_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Keep the latest row of each exported decision, which has the corrected reward."""
-    if not {_ID, _PLACE} <= set(columns.export):
-        return frame
     places = read_numbers(frame[_PLACE])
     if frame[_ID].isna().any() or not np.isfinite(places.values).all():
         raise InvalidInput(
@@ -346,7 +347,8 @@ def _first(column: pd.Series[Any], flags: np.ndarray) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _rewards(column: pd.Series[Any]) -> FloatArray:
+def read_rewards(column: pd.Series[Any]) -> FloatArray:
+    """Return a column of rewards as numbers, all finite."""
     numbers = read_numbers(column)
     bad = ~np.isfinite(numbers.values)
     if bad.any():
@@ -358,7 +360,8 @@ def _rewards(column: pd.Series[Any]) -> FloatArray:
     return numbers.values
 
 
-def _probabilities(column: pd.Series[Any]) -> FloatArray:
+def read_probabilities(column: pd.Series[Any]) -> FloatArray:
+    """Return a column of probabilities, all above 0 and at most 1."""
     numbers = read_numbers(column)
     bad = ~((numbers.values > 0.0) & (numbers.values <= 1.0 + _ROUNDING))
     if bad.any():
