@@ -12,6 +12,7 @@ from benchmarks.statements import (
     confidence_sets,
     console,
     learned_tables,
+    lifts,
     off_policy,
     page,
     refutation,
@@ -22,6 +23,7 @@ PARTS: dict[str, Callable[..., list[dict[str, Any]]]] = {
     "refutation": refutation.measure,
     "identification": best_arms.measure,
     "off-policy": off_policy.measure,
+    "lift": lifts.measure,
     "learned-tables": learned_tables.measure,
     "console": console.measure,
 }
