@@ -46,7 +46,7 @@ class HeldWriter:
 
 
 def test_a_calm_tenant_is_served_next_however_many_requests_another_has() -> None:
-    held = HeldWriter(queue_length=1_000, group_size=4)
+    held = HeldWriter(queue_length=1_000, group_size=9)
 
     async def ask() -> None:
         tasks = [await held.submitted("first")]
@@ -58,8 +58,8 @@ def test_a_calm_tenant_is_served_next_however_many_requests_another_has() -> Non
 
     asyncio.run(ask())
     held.commits.close()
-    assert held.groups[1] == ["noisy"] * 3 + ["calm"]
-    assert sum(group.count("calm") for group in held.groups[:4]) == 3
+    assert held.groups[1] == ["noisy"] * 3 + ["calm"] * 3
+    assert held.groups[2] == ["noisy"] * 9  # which is alone now
     assert sum(len(group) for group in held.groups) == 64
 
 
@@ -83,42 +83,51 @@ def test_a_full_queue_has_room_for_a_tenant_with_less_than_its_share() -> None:
     held.commits.close()
 
 
-def test_a_large_batch_is_divided_into_transactions(
-    lite: Api, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("subjects", [400, 200])
+def test_a_large_batch_is_divided(
+    lite: Api, monkeypatch: pytest.MonkeyPatch, subjects: int
 ) -> None:
+    """In parts that take turns with other tenants, one after another if a subject is repeated."""
     lite.create()
     sizes: list[int] = []
-    monkeypatch.setattr(lite.service.commits, "_observe", lambda size, seconds: sizes.append(size))
-    body = {"decisions": [{"subject": f"visitor {n % 200}"} for n in range(400)]}
+    submit = GroupCommit._submit
+
+    def noting(self: GroupCommit, parts: Any, *given: Any) -> Any:
+        sizes.extend(len(part) for part in parts)
+        return submit(self, parts, *given)
+
+    monkeypatch.setattr(GroupCommit, "_submit", noting)
+    body = {"decisions": [{"subject": f"visitor {n % subjects}"} for n in range(400)]}
     answers = lite.client.post(BATCH, json=body).json()["decisions"]
-    assert [one["round"] for one in answers] == [1] * 200 + [2] * 200
+    assert [one["round"] for one in answers] == [1 + n // subjects for n in range(400)]
     assert [one["subject"] for one in answers] == [one["subject"] for one in body["decisions"]]
-    assert sum(sizes) == 400
-    assert max(sizes) <= 128
     decided = [{"decision": one["id"], "reward": 0.5} for one in answers]
     rewarded = lite.client.post("/v1/rewards", json={"rewards": decided}).json()["rewards"]
     assert all(one["counted"] for one in rewarded)
+    assert (sum(sizes), max(sizes)) == (800, 16)
 
 
-def test_what_fails_in_a_later_part_of_a_batch_is_said_of_each_item(
+def test_what_fails_in_a_part_of_a_batch_is_said_of_each_item(
     lite: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lite.create()
-    write = lite.service.write
-    calls: list[int] = []
+    body = {"decisions": [{"subject": f"visitor {n}"} for n in range(40)]}
+    commit = lite.service.commits._commit
+    failing = {"visitor 20"}
 
-    async def fail_later(commands: Any, *options: Any) -> list[Any]:
-        calls.append(len(commands))
-        if len(calls) == 2:
-            raise RequestError(429, "overloaded", "the queue of writes is full.")
-        return await write(commands, *options)
+    def fail(commands: Any, seal: Any) -> list[Any]:
+        if failing & {command.subject for command in commands}:
+            raise RequestError(503, "unavailable", "the database did not complete the request.")
+        return commit(commands, seal)
 
-    monkeypatch.setattr(lite.service, "write", fail_later)
-    body = {"decisions": [{"subject": f"visitor {n}"} for n in range(300)]}
+    monkeypatch.setattr(lite.service.commits, "_commit", fail)
+    monkeypatch.setattr(lite.service.commits, "_group_size", 16)
     answers = lite.client.post(BATCH, json=body).json()["decisions"]
-    assert [one["error"]["status"] for one in answers[128:]] == [429] * 172
-    assert all("arm" in one for one in answers[:128])
-    assert calls == [128, 128]
+    assert [one.get("error", {}).get("status") for one in answers] == (
+        [None] * 16 + [503] * 16 + [None] * 8
+    )
+    failing |= {"visitor 0", "visitor 39"}
+    assert code(lite.client.post(BATCH, json=body)) == (503, "unavailable")
 
 
 # -- costly decisions ------------------------------------------------------------------------------

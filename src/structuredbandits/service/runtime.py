@@ -53,8 +53,8 @@ _COMPARED_SECONDS = 30.0
 _LOADING_SECONDS = 60.0
 # Retention that needs a confirmation is not counted again for this time.
 _REFUSED_SECONDS = 60.0
-# Commands of a batch per transaction.
-_PART = 128
+# Commands of a part of a batch.
+_PART = 16
 # After a successful write, readiness is not tested again for this time.
 _READY_SECONDS = 1.0
 
@@ -157,25 +157,41 @@ class Service:
         """
         return await self.commits.do(commands, seconds or self.settings.request_seconds, tenant)
 
-    async def write_many(self, commands: Sequence[Command], tenant: Hashable) -> list[Any]:
+    async def write_many(
+        self, commands: Sequence[Command], tenant: Hashable, *, in_order: bool
+    ) -> list[Any]:
         """As `write`, in parts, so that a large batch does not delay other tenants.
+
+        Parameters
+        ----------
+        commands, tenant
+            As in `write`.
+        in_order
+            Whether the order matters: then a part waits for the one before it.
 
         Raises
         ------
         RequestError
-            If the first part fails. If a later one does, its commands and all after them have the
-            error as their results.
+            If all parts fail. If some do, their commands have the error as their results.
         """
-        end = time.monotonic() + self.settings.request_seconds
+        if len(commands) <= _PART:
+            return await self.write(commands, None, tenant)
+        parts = [commands[place : place + _PART] for place in range(0, len(commands), _PART)]
+        seconds = self.settings.request_seconds
+        outcomes: list[Any] = []
+        if in_order:
+            end = time.monotonic() + seconds
+            for part in parts:
+                left = max(0.001, end - time.monotonic())
+                outcomes += await self.commits.do_parts([part], left, tenant)
+        else:
+            outcomes = await self.commits.do_parts(parts, seconds, tenant)
+        failed = [one for one in outcomes if isinstance(one, BaseException)]
+        if len(failed) == len(parts):
+            raise failed[0]
         results: list[Any] = []
-        while len(results) < len(commands):
-            part = commands[len(results) : len(results) + _PART]
-            try:
-                results += await self.write(part, max(0.001, end - time.monotonic()), tenant)
-            except RequestError as error:
-                if not results:
-                    raise
-                return results + [error] * (len(commands) - len(results))
+        for part, outcome in zip(parts, outcomes, strict=True):
+            results += outcome if isinstance(outcome, list) else [outcome] * len(part)
         return results
 
     async def compute(self, work: Callable[[], _Value], seconds: float) -> _Value:

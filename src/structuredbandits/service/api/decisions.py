@@ -68,7 +68,8 @@ async def _write(
     version = service.experiment_cache.known_version(experiment.id, experiment.version)
     if version is not None and version.chooser.is_costly:
         return await decide_costly(service, experiment, version, commands, tenant)
-    return await service.write_many(commands, tenant)
+    repeats = len({command.subject for command in commands}) < len(commands)
+    return await service.write_many(commands, tenant, in_order=repeats)
 
 
 def _is_unavailable(result: Any) -> bool:

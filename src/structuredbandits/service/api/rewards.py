@@ -70,7 +70,9 @@ async def put_rewards(
     commands = [
         AddReward(one.decision, one.reward, grant.experiment, named) for one in body.rewards
     ]
-    results = await service.write_many(commands, (grant.experiment, grant.id))
+    repeats = len({one.decision for one in body.rewards}) < len(body.rewards)
+    tenant = (grant.experiment, grant.id)
+    results = await service.write_many(commands, tenant, in_order=repeats)
     _count(service, results)
     return answer({"rewards": [_content(result) for result in results]})
 

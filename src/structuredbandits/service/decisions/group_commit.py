@@ -40,6 +40,8 @@ Seal = Callable[[Sequence[int]], Set[int]]
 Commit = Callable[[Sequence[Command], Seal], list[Any]]
 # Two replicas may use one key at the same time; the second finds the row of the first on a retry.
 _ATTEMPTS = 4
+# Single commands of a tenant in a transaction, while others wait.
+_TURNS = 64
 # How long a request waits beyond its time for a running commit, which cannot be undone.
 _FOR_A_COMMIT_SECONDS = 2.0
 
@@ -59,7 +61,8 @@ class GroupCommit:
     """Gathers commands of many requests into few transactions.
 
     Requests of one tenant are done in the order of arrival; tenants take turns, one request each,
-    so that one with many requests delays its own.
+    so that one with many requests delays its own. While several wait, a transaction has at most one
+    part of a batch of each, and `_TURNS` single commands.
 
     Parameters
     ----------
@@ -110,8 +113,10 @@ class GroupCommit:
         """Commands in the queue."""
         return self._queued
 
-    def _submit(self, commands: Sequence[Command], seconds: float, tenant: Hashable) -> _Waiting:
-        """Put a request's commands into the queue, to be started within ``seconds``.
+    def _submit(
+        self, parts: Sequence[Sequence[Command]], seconds: float, tenant: Hashable
+    ) -> list[_Waiting]:
+        """Put the parts of a request into the queue, to be started within ``seconds``.
 
         Raises
         ------
@@ -119,16 +124,16 @@ class GroupCommit:
             If too much is waiting already, or the service is shutting down.
         """
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[list[Any]] = loop.create_future()
+        until, size = time.monotonic() + seconds, sum(map(len, parts))
+        waiting = [_Waiting(part, tenant, loop.create_future(), loop, until) for part in parts]
         with self._change:
             if not self._open:
                 raise unavailable("the service is shutting down")
-            if self._is_full(len(commands), tenant):
+            if self._is_full(size, tenant):
                 raise overloaded()
-            waiting = _Waiting(commands, tenant, future, loop, time.monotonic() + seconds)
-            self._queues.setdefault(tenant, deque()).append(waiting)
-            self._queued_of[tenant] += len(commands)
-            self._queued += len(commands)
+            self._queues.setdefault(tenant, deque()).extend(waiting)
+            self._queued_of[tenant] += size
+            self._queued += size
             self._change.notify()
         return waiting
 
@@ -142,7 +147,18 @@ class GroupCommit:
         self, commands: Sequence[Command], seconds: float, tenant: Hashable = None
     ) -> list[Any]:
         """The results of a request's commands, or an error after ``seconds``."""
-        waiting = self._submit(commands, seconds, tenant)
+        (waiting,) = self._submit([commands], seconds, tenant)
+        return await self._outcome(waiting, seconds)
+
+    async def do_parts(
+        self, parts: Sequence[Sequence[Command]], seconds: float, tenant: Hashable = None
+    ) -> list[list[Any] | BaseException]:
+        """The results of each part of a request, or its error; all parts wait, or none does."""
+        waiting = self._submit(parts, seconds, tenant)
+        outcomes = (self._outcome(one, seconds) for one in waiting)
+        return await asyncio.gather(*outcomes, return_exceptions=True)
+
+    async def _outcome(self, waiting: _Waiting, seconds: float) -> list[Any]:
         # Not asyncio.wait, which takes as long as reading the request.
         timer = waiting.loop.call_later(seconds, self._give_up, waiting, seconds)
         try:
@@ -190,6 +206,9 @@ class GroupCommit:
                 self._change.wait()
             group: list[_Waiting] = []
             size = 0
+            several = len(self._queues) > 1
+            turns: Counter[Hashable] = Counter()  # of each tenant
+            served: dict[Hashable, deque[_Waiting]] = {}  # tenants who have had all their turns
             moment = time.monotonic()
             while self._queues:
                 tenant, queue = next(iter(self._queues.items()))
@@ -198,6 +217,9 @@ class GroupCommit:
                 if group and (alone or size + len(first.commands) > self._group_size):
                     break
                 self._take(tenant, queue)
+                turns[tenant] += 1 if len(first.commands) == 1 else _TURNS
+                if several and turns[tenant] >= _TURNS and queue:
+                    served[tenant] = self._queues.pop(tenant)
                 if first.given_up or first.until < moment:
                     _answer([(first, unavailable("it waited too long"))])
                     continue
@@ -205,6 +227,7 @@ class GroupCommit:
                 size += len(first.commands)
                 if alone:
                     break
+            self._queues |= served
             return group
 
     def _take(self, tenant: Hashable, queue: deque[_Waiting]) -> None:
