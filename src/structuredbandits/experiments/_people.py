@@ -146,7 +146,7 @@ def compare_people(data: PeopleData, *, folds: int = FOLDS, seed: int = 0) -> Pe
     Examples
     --------
     >>> from structuredbandits.experiments._people_data import synthetic_data
-    >>> result = compare_people(synthetic_data(n_persons=150), folds=2)
+    >>> result = compare_people(synthetic_data(n_persons=60), folds=2)
     >>> result.table().query("choices == 10 and policy == 'best own arms'")["lift"].item() > 0
     True
     """
@@ -212,7 +212,7 @@ def _try(learned: PeopleModels, test: Persons, seed: list[int]) -> dict[str, Flo
         if name in learned.models:
             earned[name] = run(name)
     for name in (KINDS_WITH_LEVEL, FACTORS):
-        earned[f"{name}, bonus"] = run(name, learned.bonus[name])
+        earned[f"{name}, bonus"] = run(name, learned.bonus.get(name, 0.0))
     earned[SAMPLING] = run(FACTORS, sampling=True)
     earned[CHOSEN] = run(learned.chosen, learned.bonus.get(learned.chosen, 0.0))
     earned[BEST] = _best(test, draws)
@@ -221,7 +221,7 @@ def _try(learned: PeopleModels, test: Persons, seed: list[int]) -> dict[str, Flo
 
 def _try_truth(truth: Mixture, own: FloatArray, test: Persons, seed: int) -> FloatArray:
     """Return what a policy earns that knows the true model; its bonus is chosen as the others'."""
-    bonus = best_bonus(lambda: belief_of(truth, len(own), test.repeat), own)
+    bonus = best_bonus([(truth, own)], test.repeat)
     belief = belief_of(truth, test.n_persons, test.repeat)
     draws = test.draws(max(CHOICES), seed=seed)
     return _first(replay(belief, draws, max(CHOICES), bonus=bonus))

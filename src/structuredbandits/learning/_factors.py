@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from structuredbandits.learning._subject_table import IntArray, SubjectTable
+from structuredbandits.learning._subject_table import IntArray, SubjectTable, least_variance
 from structuredbandits.structure import FloatArray
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _MOST_SUBJECTS = 20_000
 _FEW = 10.0  # rewards at which an arm's own variance counts as much as the pooled one
 _REPEATED = 50  # repeated rewards from which noise and lasting effects are told apart
-_DIMENSIONS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 20)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,34 +86,13 @@ class _Posterior(NamedTuple):
     scores: FloatArray
 
 
-def choose_factors(
-    rest: SubjectTable, held: SubjectTable, *, seed: int = 0
-) -> tuple[Factors, FloatArray]:
-    """Return the model that predicts the held-out subjects best, and their log scores."""
-    best: tuple[Factors, FloatArray] | None = None
-    worse = 0
-    for dimension in _DIMENSIONS:
-        if dimension >= min(len(rest.arms), rest.n_subjects // 10):
-            break
-        model = fit_factors(rest, dimension, seed=seed)
-        scores = model.log_scores(held)
-        if best is None or scores.mean() > best[1].mean():
-            best, worse = (model, scores), 0
-        else:
-            worse += 1
-        if worse == 2:  # more factors only fit the noise
-            break
-    assert best is not None
-    return best
-
-
 def fit_factors(
     table: SubjectTable, dimension: int, *, seed: int = 0, iterations: int = 150
 ) -> Factors:
     """Fit a model with this number of factors; the same seed gives the same model.
 
-    Means and loadings are shrunk towards the overall mean and 0 by as much as their spread
-    warrants, and variances towards their pooled value.
+    Means and loadings are shrunk towards the overall mean and 0, those of each factor by as much as
+    their spread warrants, and variances towards their pooled value.
     """
     generator = np.random.default_rng([seed, dimension])
     if table.n_subjects > _MOST_SUBJECTS:
@@ -122,6 +100,7 @@ def fit_factors(
         table = table.of(np.sort(chosen))
     cells = _cells(table)
     fit = _Fit(cells, table.n_subjects, len(table.arms), dimension, generator)
+    fit.least = least_variance(table)
     before = -np.inf
     for _ in range(iterations):
         score = fit.improve()
@@ -159,8 +138,9 @@ class _Fit:
             lasting = np.full(n_arms, 0.1 * variance)
         loadings = np.sqrt(0.1 * variance) * generator.standard_normal((n_arms, dimension))
         self.model = Factors(means, loadings, float(np.sqrt(0.1 * variance)), noise, lasting)
+        self.least = 0.0
         self.spread_of_means = variance
-        self.spread_of_loadings = variance
+        self.spread_of_loadings = np.full(dimension, variance)
 
     def _within(self, variance: float) -> FloatArray:
         """Return the variance of rewards of the same person and arm."""
@@ -189,8 +169,7 @@ class _Fit:
             weight * cells.mean, cells.arm, cells.subject, (self.n_arms, self.n_subjects)
         )
         right = rewards @ moments[:, 0, :]
-        prior = np.full(d + 1, 1.0 / self.spread_of_loadings)
-        prior[0] = 1.0 / self.spread_of_means
+        prior = 1.0 / np.append(self.spread_of_means, self.spread_of_loadings)
         system = gram[:, : d + 1, : d + 1] + np.diag(prior)
         target = right[:, : d + 1] - model.level * gram[:, : d + 1, -1]
         target[:, 0] += prior[0] * self.overall
@@ -202,9 +181,8 @@ class _Fit:
             / max(float(gram[:, -1, -1].sum()), 1e-300)
         )
         self.spread_of_means = float(np.mean(np.square(means - self.overall) + covariance[:, 0, 0]))
-        if d:
-            own = np.square(loadings) + np.einsum("kii->ki", covariance)[:, 1:]
-            self.spread_of_loadings = float(own.mean())
+        own = np.square(loadings) + np.einsum("kii->ki", covariance)[:, 1:]
+        self.spread_of_loadings = own.mean(axis=0)
         self.overall = float(means.mean())
         moved = Factors(means, loadings, max(level, 0.0), model.noise, model.lasting)
         self.model = self._with_variances(moved, posterior)
@@ -223,7 +201,7 @@ class _Fit:
             lasting = _pooled(effect, np.ones_like(effect), cells.arm, self.n_arms)
             return Factors(model.means, model.loadings, model.level, model.noise, lasting)
         total = cells.number * squares + cells.deviations
-        noise = _pooled(total, cells.number, cells.arm, self.n_arms)
+        noise = np.maximum(_pooled(total, cells.number, cells.arm, self.n_arms), self.least)
         return Factors(model.means, model.loadings, model.level, noise, model.lasting)
 
 

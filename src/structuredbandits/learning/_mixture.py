@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from structuredbandits.learning._subject_table import SubjectTable
+from structuredbandits.learning._subject_table import SubjectTable, least_variance
 from structuredbandits.structure import FloatArray
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Mixture:
     level
         The variance of a personal level, which is added to all rewards of a subject; 0 for 0/1
         rewards.
+    least
+        The smallest variance that was allowed, see `least_variance`.
     """
 
     shares: FloatArray
@@ -52,6 +54,7 @@ class Mixture:
     spread: float
     binary: bool
     level: float = 0.0
+    least: float = 0.0
 
     @property
     def n_kinds(self) -> int:
@@ -174,7 +177,9 @@ def _start(
     if binary:
         means = np.clip(means, _LEAST_RATE, 1.0 - _LEAST_RATE)
     spread = 4.0 if binary else float(np.mean(variances))
-    return Mixture(np.full(n_kinds, 1.0 / n_kinds), means, variances, spread, binary)
+    least = 0.0 if binary else least_variance(table)
+    shares = np.full(n_kinds, 1.0 / n_kinds)
+    return Mixture(shares, means, np.maximum(variances, least), spread, binary, least=least)
 
 
 def _overall(table: SubjectTable, binary: bool) -> tuple[FloatArray, FloatArray]:
@@ -239,7 +244,8 @@ def _maximise(
     number = counts.sum(axis=0)
     pooled = max(float(residual.sum() / number.sum()), 1e-12)
     variances = (np.maximum(residual, 0.0) + 10.0 * pooled) / (number + 10.0)
-    return Mixture(shares / shares.sum(), means, variances, spread, False, tau)
+    variances = np.maximum(variances, before.least)
+    return Mixture(shares / shares.sum(), means, variances, spread, False, tau, before.least)
 
 
 def _normal_spread(

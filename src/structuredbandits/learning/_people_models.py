@@ -11,22 +11,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structuredbandits.learning._factors import Factors, choose_factors, fit_factors
+from structuredbandits.learning._factors import Factors, fit_factors
 from structuredbandits.learning._mixture import Mixture, fit_labelled, fit_mixture
 from structuredbandits.learning._replay import Belief, FactorBelief, MixtureBelief, replay
-from structuredbandits.learning._subject_table import SubjectTable
+from structuredbandits.learning._subject_table import IntArray, SubjectTable
 from structuredbandits.structure import FloatArray
 
 POPULAR, LEVELS, SEGMENTS = "most popular", "most popular, levels removed", "segments"
 KINDS, KINDS_WITH_LEVEL, FACTORS = "kinds", "kinds with level", "factors"
-_SIZES = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 30)
+_N_KINDS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 30)
+_N_FACTORS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 20)
 _BONUSES = (0.0, 0.1, 0.25, 0.5, 1.0)
-_SUBJECTS_PER_KIND = 20
+_SUBJECTS_PER_SIZE = 20
 _RESTARTS = 2
-_HELD_OUT = 0.2
-_FIRST_CHOICES = 10
+_PARTS = 3
+_EARLY, _FIRST = (1, 3, 5), 10
 
 Model = Mixture | Factors
+Fit = Callable[[SubjectTable, int], Model]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,7 @@ class PeopleModels:
     chosen
         The name of the model with the best log score.
     bonus
-        How many standard deviations of doubt the chosen model adds, by name of the model.
+        How many standard deviations of doubt are added to the expected reward, by name.
     """
 
     models: dict[str, Model]
@@ -54,7 +56,7 @@ class PeopleModels:
 def learn_models(
     table: SubjectTable, draws: FloatArray, *, repeat: bool, seed: int = 0
 ) -> PeopleModels:
-    """Learn all models from a table of subjects; a fifth of them decides on sizes and bonuses.
+    """Learn all models; sizes, bonuses and the choice are made by cross-validation over subjects.
 
     Parameters
     ----------
@@ -65,39 +67,72 @@ def learn_models(
     repeat
         Whether arms are shown again.
     seed
-        Of the split and of the starting points.
+        Of the parts and of the starting points.
     """
-    generator = np.random.default_rng([seed, 5])
-    order = generator.permutation(table.n_subjects)
-    n_held = max(int(_HELD_OUT * table.n_subjects), 1)
-    held_rows = np.sort(order[:n_held])
-    held, rest = table.of(held_rows), table.of(np.sort(order[n_held:]))
-    tried: dict[str, Model] = {POPULAR: fit_mixture(rest, 1, binary=False)}
-    scores: dict[str, float] = {POPULAR: float(tried[POPULAR].log_scores(held).mean())}
-    final: dict[str, Model] = {POPULAR: fit_mixture(table, 1, binary=False)}
-    flat = fit_factors(rest, 0, seed=seed)
-    tried[LEVELS], scores[LEVELS] = flat, float(flat.log_scores(held).mean())
-    final[LEVELS] = fit_factors(table, 0, seed=seed)
-    if table.segments:
-        labelled = fit_labelled(rest, _labels(rest), binary=False)
-        tried[SEGMENTS], scores[SEGMENTS] = labelled, float(labelled.log_scores(held).mean())
-        final[SEGMENTS] = fit_labelled(table, _labels(table), binary=False)
-    for name, level in ((KINDS, False), (KINDS_WITH_LEVEL, True)):
-        tried[name], scores[name] = _choose_kinds(rest, held, level, seed)
-        size = len(tried[name].means) if isinstance(tried[name], Mixture) else 1
-        final[name] = fit_mixture(
-            table, size, binary=False, seed=seed, restarts=_RESTARTS, personal_level=level
-        )
-    factors, log_scores = choose_factors(rest, held, seed=seed)
-    tried[FACTORS], scores[FACTORS] = factors, float(log_scores.mean())
-    final[FACTORS] = fit_factors(table, factors.dimension, seed=seed)
+    order = np.random.default_rng([seed, 5]).permutation(table.n_subjects)
+    parts = [np.sort(part) for part in np.array_split(order, _PARTS)]
+    models: dict[str, Model] = {}
+    scores: dict[str, float] = {}
+    bonus: dict[str, float] = {}
+    for name, fit, sizes in _candidates(table, seed):
+        size, scores[name], fitted = _best_size(table, parts, fit, sizes)
+        models[name] = fit(table, size)
+        if len(sizes) > 1:
+            held = [(model, draws[part]) for model, part in zip(fitted, parts, strict=True)]
+            bonus[name] = best_bonus(held, repeat)
     chosen = max(scores, key=lambda name: scores[name])
-    bonus = {
-        name: best_bonus(lambda model=model: belief_of(model, n_held, repeat), draws[held_rows])  # type: ignore[misc]  # bound at once
-        for name, model in tried.items()
-        if name in (KINDS, KINDS_WITH_LEVEL, FACTORS)
-    }
-    return PeopleModels(final, scores, chosen, bonus)
+    return PeopleModels(models, scores, chosen, bonus)
+
+
+def _candidates(table: SubjectTable, seed: int) -> list[tuple[str, Fit, Sequence[int]]]:
+    """Return the models by name: how to fit one of a given size, and the sizes to try."""
+
+    def kinds(part: SubjectTable, size: int, level: bool = False) -> Model:
+        return fit_mixture(
+            part, size, binary=False, seed=seed, restarts=_RESTARTS, personal_level=level
+        )
+
+    def factors(part: SubjectTable, size: int) -> Model:
+        return fit_factors(part, size, seed=seed)
+
+    most = table.n_subjects // _SUBJECTS_PER_SIZE
+    n_kinds = [size for size in _N_KINDS if size <= max(most, 1)]
+    n_factors = [size for size in _N_FACTORS if size < min(len(table.arms), max(most, 1))]
+    found: list[tuple[str, Fit, Sequence[int]]] = [(POPULAR, kinds, (1,)), (LEVELS, factors, (0,))]
+    if table.segments:
+        found.append(
+            (SEGMENTS, lambda part, _: fit_labelled(part, _labels(part), binary=False), (1,))
+        )
+    found += [
+        (KINDS, kinds, n_kinds),
+        (KINDS_WITH_LEVEL, lambda part, size: kinds(part, size, True), n_kinds),
+        (FACTORS, factors, n_factors),
+    ]
+    return found
+
+
+def _best_size(
+    table: SubjectTable, parts: Sequence[IntArray], fit: Fit, sizes: Sequence[int]
+) -> tuple[int, float, list[Model]]:
+    """Return the size with the best mean log score, the score, and the models without each part."""
+    splits = [
+        (table.of(np.setdiff1d(np.arange(table.n_subjects), part)), table.of(part))
+        for part in parts
+    ]
+    best: tuple[int, float, list[Model]] | None = None
+    worse = 0
+    for size in sizes:
+        fitted = [fit(rest, size) for rest, _ in splits]
+        own = [model.log_scores(held) for model, (_, held) in zip(fitted, splits, strict=True)]
+        score = float(np.concatenate(own).mean())
+        if best is None or score > best[1]:
+            best, worse = (size, score, fitted), 0
+        else:
+            worse += 1
+        if worse == 2:  # more only fit the noise
+            break
+    assert best is not None
+    return best
 
 
 def belief_of(model: Model, n_persons: int, repeat: bool) -> Belief:
@@ -107,36 +142,37 @@ def belief_of(model: Model, n_persons: int, repeat: bool) -> Belief:
     return FactorBelief(model, n_persons, repeat=repeat)
 
 
-def best_bonus(start: Callable[[], Belief], draws: FloatArray) -> float:
-    """Return the bonus for doubt with the largest mean reward of the first ten choices."""
-    earned = [
-        float(np.nanmean(replay(start(), draws, _FIRST_CHOICES, bonus=bonus))) for bonus in _BONUSES
-    ]
-    return _BONUSES[int(np.argmax(earned))]
+def best_bonus(held: Sequence[tuple[Model, FloatArray]], repeat: bool) -> float:
+    """Return the bonus for doubt that earns most in the first ten choices, and does no harm.
 
+    A bonus counts only if it earns at least as much as none in the first 1, 3 and 5 choices, and a
+    standard error more in the first ten.
 
-def _choose_kinds(
-    rest: SubjectTable, held: SubjectTable, level: bool, seed: int
-) -> tuple[Mixture, float]:
-    """Return the mixture that predicts the held-out subjects best, and its log score."""
-    best, best_score, worse = None, -np.inf, 0
-    for size in _sizes(rest):
-        mixture = fit_mixture(
-            rest, size, binary=False, seed=seed, restarts=_RESTARTS, personal_level=level
-        )
-        score = float(mixture.log_scores(held).mean())
-        if best is None or score > best_score:
-            best, best_score, worse = mixture, score, 0
-        else:
-            worse += 1
-        if worse == 2:  # more kinds only fit the noise
-            break
-    assert best is not None
-    return best, best_score
-
-
-def _sizes(table: SubjectTable) -> Sequence[int]:
-    return [size for size in _SIZES if size == 1 or size * _SUBJECTS_PER_KIND <= table.n_subjects]
+    Parameters
+    ----------
+    held
+        Models, and the draws of subjects that they were not learned from.
+    repeat
+        Whether arms are shown again.
+    """
+    earned = []
+    for bonus in _BONUSES:
+        by_part = [
+            replay(belief_of(model, len(draws), repeat), draws, _FIRST, bonus=bonus)
+            for model, draws in held
+        ]
+        earned.append(np.concatenate(by_part))
+    best, best_gain = 0.0, 0.0
+    for bonus, rewards in zip(_BONUSES[1:], earned[1:], strict=True):
+        difference = (rewards - earned[0])[~np.isnan(earned[0]).any(axis=1)]
+        if len(difference) < _SUBJECTS_PER_SIZE:
+            return 0.0
+        gain = difference.mean(axis=1)
+        error = gain.std(ddof=1) / np.sqrt(len(gain))
+        harmless = all(difference[:, :number].mean() >= 0.0 for number in _EARLY)
+        if harmless and gain.mean() > max(error, best_gain):
+            best, best_gain = bonus, float(gain.mean())
+    return best
 
 
 def _labels(table: SubjectTable) -> FloatArray:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from structuredbandits.environments import Persons
 
 IntArray = NDArray[np.int64]
+_MOST_VALUES = 20  # rewards with more values count as continuous
 
 
 class RewardLimits(NamedTuple):
@@ -79,6 +80,28 @@ class SubjectTable:
     def __repr__(self) -> str:
         rewards = int(self.counts.sum())
         return f"<SubjectTable: {rewards:,} rewards, {self.n_subjects:,} subjects>"
+
+
+def least_variance(table: SubjectTable) -> float:
+    """Return the smallest variance that a normal density of the rewards may have.
+
+    Rewards such as 1 to 5 stars have few values. A density with a smaller variance would exceed 1
+    over the step between them, and a model could gain any log score by predicting single values.
+    It is 0 if rewards have many values.
+
+    Examples
+    --------
+    >>> from structuredbandits.environments import Persons
+    >>> round(least_variance(table_of(Persons([1, 2, 3], ["a", "b", "a"], [1, 2, 5]))), 4)
+    0.1592
+    """
+    single = table.counts.data == 1
+    if table.sums.nnz != table.counts.nnz or not single.any():
+        return 0.0
+    values = np.unique(table.sums.data[single])
+    if not 2 <= len(values) <= _MOST_VALUES:
+        return 0.0
+    return float(np.square(np.diff(values).min()) / (2.0 * np.pi))
 
 
 def table_of(persons: Persons, segments: tuple[object, ...] = ()) -> SubjectTable:
