@@ -14,6 +14,7 @@ from cachetools import LRUCache
 from pythonjsonlogger import core, json
 
 from structuredbandits.service.errors import kind_of, place_of
+from structuredbandits.service.request_context import current_request
 
 _log = logging.getLogger("structuredbandits.service")
 _WINDOW_SECONDS = 10.0
@@ -96,6 +97,21 @@ class RepeatedLines(logging.Filter):
         return False
 
 
+class RequestFields(logging.Filter):
+    """Adds the request to every line of the log that is written for one."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Add the fields; every line passes."""
+        context = current_request.get()
+        if context is not None:
+            record.request_id = context.id
+            if context.key is not None:
+                record.key_id = context.key
+            if context.experiment is not None and not hasattr(record, "experiment"):
+                record.experiment = context.experiment
+        return True
+
+
 def _log_uncaught(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
@@ -107,6 +123,7 @@ def log_as_json() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     handler.addFilter(RepeatedLines())
+    handler.addFilter(RequestFields())
     # Warnings and exceptions that nobody catches are lines like all others.
     logging.captureWarnings(True)
     sys.excepthook = _log_uncaught

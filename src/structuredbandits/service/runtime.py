@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from cachetools import TTLCache
@@ -261,7 +263,9 @@ class Service:
             raise overloaded("too many reads are waiting")
         self._reads += 1
         try:
-            running = asyncio.get_running_loop().run_in_executor(pool, work)
+            # The log of the thread names the request.
+            within = partial(contextvars.copy_context().run, work)
+            running = asyncio.get_running_loop().run_in_executor(pool, within)
             async with asyncio.timeout(seconds):
                 return await running
         except TimeoutError:

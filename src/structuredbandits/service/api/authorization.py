@@ -5,6 +5,7 @@ A route checks its key before it reads the body, so that an unauthorized request
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, cast
 
@@ -15,9 +16,11 @@ from starlette.responses import Response
 
 from structuredbandits.service.api import public_access
 from structuredbandits.service.errors import RequestError, unknown_experiment
+from structuredbandits.service.request_context import current_request
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.security.api_keys import EVERYTHING, Grant
 
+_EXPERIMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _GRANT = "structuredbandits.grant"
 _bearer = HTTPBearer(
     auto_error=False, description="An API key, as created by `structuredbandits keys`."
@@ -36,7 +39,11 @@ async def service_of(request: Request) -> Service:
 
 async def grant_of(request: Request) -> Grant:
     """Return the grant of the request's key."""
-    service = behind(request)
+    service, context = behind(request), current_request.get()
+    if context is not None:
+        experiment = str(request.path_params.get("experiment", ""))
+        # Whatever else a path may contain does not get into the log.
+        context.experiment = experiment if _EXPERIMENT.fullmatch(experiment) else None
     if service.settings.insecure:
         return EVERYTHING
     kind, _, text = request.headers.get("authorization", "").partition(" ")
@@ -58,6 +65,8 @@ async def grant_of(request: Request) -> Grant:
             "Create one with 'structuredbandits keys create'.",
         )
     service.key_use.note(grant)
+    if context is not None:
+        context.key = grant.id
     return grant
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -27,6 +29,7 @@ from structuredbandits.service.api.escaped_slashes import keep_escaped_slashes
 from structuredbandits.service.api.responses import error_response
 from structuredbandits.service.errors import RequestError
 from structuredbandits.service.metrics import Metrics
+from structuredbandits.service.request_context import RequestContext, current_request
 
 _log = logging.getLogger("structuredbandits.service.requests")
 _POLICY = (
@@ -47,6 +50,9 @@ _HEADERS = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
     (b"cache-control", b"no-store"),
 ]
+_REQUEST_ID = b"x-request-id"
+# What a client may call its request; anything else could forge a log.
+_GIVEN_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _OWN_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -88,6 +94,9 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         start, status = time.perf_counter(), 500
+        given = next((value for name, value in scope["headers"] if name == _REQUEST_ID), None)
+        context = RequestContext(request_id(given))
+        token = current_request.set(context)
         if b"%2" in (scope.get("raw_path") or b""):
             scope = keep_escaped_slashes(scope)
 
@@ -98,6 +107,7 @@ class RequestMiddleware:
                 headers = list(message.get("headers", ()))
                 present = {name.lower() for name, _ in headers}
                 headers.extend(one for one in _HEADERS if one[0] not in present)
+                headers.append((_REQUEST_ID, context.id.encode()))
                 if READER in scope:
                     headers.extend(reader_headers(scope[READER]))
                 message = {**message, "headers": headers}
@@ -111,6 +121,7 @@ class RequestMiddleware:
                 await self._app(scope, self._limited(receive), send_with_headers)
         finally:
             self._record(scope, status, time.perf_counter() - start)
+            current_request.reset(token)
 
     def _reject(self, scope: Scope) -> RequestError | None:
         """Return the error for a request whose headers are enough to reject it."""
@@ -158,6 +169,21 @@ class RequestMiddleware:
                 "milliseconds": round(1000 * seconds, 2),
             }
             _log.log(logging.WARNING if status >= 500 else logging.INFO, "request", extra=detail)
+
+
+def request_id(given: bytes | None) -> str:
+    """Return the ID that a client gave its request, or a new one.
+
+    Examples
+    --------
+    >>> request_id(b"checkout-17")
+    'checkout-17'
+    >>> len(request_id(b"two words"))
+    16
+    """
+    if given is not None and _GIVEN_ID.fullmatch(given):
+        return given.decode()
+    return secrets.token_hex(8)
 
 
 def _too_large(limit: int) -> RequestError:

@@ -29,6 +29,7 @@ from structuredbandits.service.errors import (
     unavailable,
 )
 from structuredbandits.service.experiments.experiment_cache import ExperimentCache
+from structuredbandits.service.request_context import current_request
 from structuredbandits.service.storage import Database
 from structuredbandits.service.storage.database import Stale, is_away, worth_repeating
 from structuredbandits.service.storage.transaction_rows import SubjectNumbers
@@ -40,6 +41,8 @@ Seal = Callable[[Sequence[int]], Set[int]]
 Commit = Callable[[Sequence[Command], Seal], list[Any]]
 # Two replicas may use one key at the same time; the second finds the row of the first on a retry.
 _ATTEMPTS = 4
+# Requests that the log names of a transaction that failed.
+_REQUESTS_LOGGED = 20
 # Single commands of a tenant in a transaction, while others wait.
 _TURNS = 64
 # How long a request waits beyond its time for a running commit, which cannot be undone.
@@ -53,6 +56,7 @@ class _Waiting:
     future: asyncio.Future[list[Any]]
     loop: asyncio.AbstractEventLoop
     until: float  # after which it is not started any more
+    request: str | None  # its ID, for the log
     given_up: bool = False  # the request was answered otherwise
     sealed: bool = False  # its transaction is being committed
 
@@ -125,7 +129,11 @@ class GroupCommit:
         """
         loop = asyncio.get_running_loop()
         until, size = time.monotonic() + seconds, sum(map(len, parts))
-        waiting = [_Waiting(part, tenant, loop.create_future(), loop, until) for part in parts]
+        context = current_request.get()
+        request = None if context is None else context.id
+        waiting = [
+            _Waiting(part, tenant, loop.create_future(), loop, until, request) for part in parts
+        ]
         with self._change:
             if not self._open:
                 raise unavailable("the service is shutting down")
@@ -253,6 +261,8 @@ class GroupCommit:
             code = database_code(error)
             self._failed(code)
             detail: dict[str, Any] = {"database_code": code, "experiments": _experiments(commands)}
+            requests = {one.request: None for one in group if one.request is not None}
+            detail["request_ids"] = list(requests)[:_REQUESTS_LOGGED]
             _log.warning("a transaction failed: %s", kind_of(error), extra=detail | place_of(error))
             _answer([(waiting, unavailable(kind_of(error))) for waiting in group])
             return
