@@ -62,6 +62,8 @@ from .policies.registry import make_policy as make_policy
 from .policies.registry import policy_names as policy_names
 from .policies.robust import Robust as Robust
 from .policies.structured.always import Always as Always
+from .policies.structured.crop import CROP as CROP
+from .policies.structured.fp_ucb import FPUCB as FPUCB
 from .policies.structured.glm_ucb import GLMUCB as GLMUCB
 from .policies.structured.greedy import Greedy as Greedy
 from .policies.structured.hierarchical import Hierarchical as Hierarchical
@@ -71,6 +73,7 @@ from .policies.structured.hierarchical_competitive import (
 from .policies.structured.hierarchical_index import HierarchicalIndex as HierarchicalIndex
 from .policies.structured.ids import IDS as IDS
 from .policies.structured.linear_greedy import LinearGreedy as LinearGreedy
+from .policies.structured.mucb import MUCB as MUCB
 from .policies.structured.oful import OFUL as OFUL
 from .policies.structured.ossb import OSSB as OSSB
 from .policies.structured.posterior import PosteriorSampling as PosteriorSampling

@@ -24,6 +24,8 @@ from structuredbandits.policies.classical.uniform import Uniform
 from structuredbandits.policies.competitive import Competitive
 from structuredbandits.policies.exploration_floor import ExplorationFloor
 from structuredbandits.policies.informative import Informative
+from structuredbandits.policies.structured.fp_ucb import FPUCB
+from structuredbandits.policies.structured.mucb import MUCB
 from structuredbandits.policies.structured.ucb_s import UCBS
 from tests.plain import classical, run
 from tests.plain.classical import Choose
@@ -54,6 +56,8 @@ KINDS = (
     *(f"{kind}-c" for kind in CLASSICAL),
     *(f"ucb-c-{metric}" for metric in METRICS),
     "ucb-s",
+    "mucb",
+    "fp-ucb",
     "floor ucb-s",
     "floor ts-c",
 )
@@ -101,6 +105,11 @@ def pairs(draw: st.DrawFn, kind: str, sign: float) -> Pair:
     alpha = draw(_WIDTHS)
     if kind == "ucb-s":
         return UCBS(alpha=alpha), Rule("s", classical.ucb(alpha), alpha)
+    if kind == "mucb":
+        delta = draw(st.sampled_from([None, 0.9, 0.01]))
+        return MUCB(delta=delta), Rule("m", classical.ucb(), delta=delta)
+    if kind == "fp-ucb":
+        return FPUCB(alpha=alpha), Rule("fp", classical.ucb(alpha), alpha)
     if kind in CLASSICAL:
         algorithm, choose = draw(classical_pairs(kind, sign))
         return algorithm, Rule("classical", choose)

@@ -31,7 +31,7 @@ CLASSICAL = tuple(_CLASSICAL)
 UNIT_REWARDS = ("kl-ucb-bernoulli", "ts-beta")
 COMPETITIVE = tuple(f"{name}-c" for name in CLASSICAL)
 INFORMATIVE = tuple(f"ucb-c-{suffix}" for suffix in _METRICS)
-NAMES = (*CLASSICAL, *COMPETITIVE, *INFORMATIVE, "ucb-s")
+NAMES = (*CLASSICAL, *COMPETITIVE, *INFORMATIVE, "ucb-s", "mucb", "fp-ucb")
 
 
 def needs_unit_rewards(name: str) -> bool:
@@ -41,8 +41,9 @@ def needs_unit_rewards(name: str) -> bool:
 
 def plain_rule(name: str, sign: float = 1.0) -> Rule:
     """The rule of a name with default parameters; ``sign`` is -1 for costs."""
-    if name == "ucb-s":
-        return Rule("s", classical.ucb())
+    whole = {"ucb-s": "s", "mucb": "m", "fp-ucb": "fp"}
+    if name in whole:
+        return Rule(whole[name], classical.ucb())
     if name in _CLASSICAL:
         return Rule("classical", _CLASSICAL[name](sign))
     base, _, suffix = name.partition("-c")

@@ -26,8 +26,9 @@ class Informative:
 class Rule:
     """How a run decides.
 
-    ``kind`` is "classical" (any allowed arm by ``choose``), "c" (Algorithm-C) or "s" (UCB-S);
-    ``floor`` is the share of pulls that are uniform over the allowed arms.
+    ``kind`` is "classical" (any allowed arm by ``choose``), "c" (Algorithm-C), "s" (UCB-S), "m"
+    (mUCB) or "fp" (FP-UCB); ``floor`` is the share of pulls that are uniform over the allowed arms,
+    ``delta`` the confidence level of mUCB, None for one over the horizon.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Rule:
     informative: Informative | None = None
     pull_each_arm_first: bool = False
     floor: float | None = None
+    delta: float | None = None
 
 
 class PlainRun:
@@ -54,6 +56,8 @@ class PlainRun:
     def plausible(self) -> NDArray[np.bool_]:
         """(parameters,): Θ̂ after the rewards received so far."""
         q = math.sqrt(self.rule.alpha) * self.seen.width
+        if self.rule.kind == "m":
+            q = self._width_of_mucb()
         return plausible(self.facts, self.seen.counts, self.seen.sums, q)
 
     def competitive(self, allowed: list[int]) -> list[int]:
@@ -83,9 +87,11 @@ class PlainRun:
             return rule.choose(self.seen, allowed, generator)
         stays = self.plausible
         self.empty_rounds += not stays.any()
-        return (
-            self._ucb_s(stays, allowed) if rule.kind == "s" else self._algorithm_c(stays, allowed)
-        )
+        if rule.kind in ("s", "m"):
+            return self._ucb_s(stays, allowed)
+        if rule.kind == "fp":
+            return self._fp_ucb(stays, allowed)
+        return self._algorithm_c(stays, allowed)
 
     def _algorithm_c(self, stays: NDArray[np.bool_], allowed: list[int]) -> int:
         rule, seen = self.rule, self.seen
@@ -115,6 +121,27 @@ class PlainRun:
         for arm in allowed:
             best.offer(arm, informativeness(self.facts, stays, arm, metric))
         return best.arm
+
+    def _width_of_mucb(self) -> float:
+        """sqrt(2 log(m n² / delta)): m models, n rounds in all, or so far if that is not known."""
+        n = max(self.seen.horizon or self.seen.received, 2)
+        offset, power = math.log(self.facts.n_parameters), 3.0
+        if self.rule.delta is not None:
+            offset, power = offset - math.log(self.rule.delta), 2.0
+        return math.sqrt(2.0 * (offset + power * math.log(n)))
+
+    def _fp_ucb(self, stays: NDArray[np.bool_], allowed: list[int]) -> int:
+        ever = competitive(self.facts, np.ones_like(stays), list(range(self.facts.n_arms)))
+        first = Best(self.generator)
+        for arm in allowed:
+            if arm in ever and self.seen.counts[arm] == 0:
+                first.offer(arm, math.inf, self.seen.pending[arm])
+        if first.tied:
+            return first.arm
+        arms = competitive(self.facts, stays, allowed)
+        if not stays.any():
+            arms = [arm for arm in allowed if arm in ever] or allowed
+        return self.rule.choose(self.seen, arms, self.generator)
 
     def _ucb_s(self, stays: NDArray[np.bool_], allowed: list[int]) -> int:
         if not stays.any():

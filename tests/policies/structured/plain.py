@@ -295,3 +295,127 @@ def prior_index(
             variance = 1 / precision
         values.append(mean + math.sqrt(variance) * bonus(rounds * variance / noise))
     return np.array(values)
+
+
+@dataclass
+class Crop:
+    """CROP (Jun and Zhang 2020) on a table of means, (θ, arms); ``branch`` says what it did last.
+
+    The first best arm of a θ counts, and means this close are equal.
+    """
+
+    table: np.ndarray
+    sigma: np.ndarray
+    alpha: float = 2.0
+    branch: str = ""
+
+    def __post_init__(self) -> None:
+        self.tolerance = 1e-9 * float(self.table.max() - self.table.min())
+        self.solved: dict[tuple[str, int], np.ndarray] = {}
+        self.top = self.table.max(axis=1)
+        self.arm = np.array(
+            [int(np.flatnonzero(row >= row.max() - self.tolerance)[0]) for row in self.table]
+        )
+
+    def equal(self, x: np.ndarray, y: float) -> np.ndarray:
+        return np.asarray(np.abs(x - y) <= self.tolerance)
+
+    def alike(self, f: int) -> np.ndarray:
+        """The equivalent θ: the same best arm and the same best mean."""
+        return (self.arm == self.arm[f]) & self.equal(self.top, float(self.top[f]))
+
+    def cheapest(self, f: int, rivals: np.ndarray, least: np.ndarray | None = None) -> np.ndarray:
+        """Pulls of the least regret that tell f from the rivals.
+
+        Without ``least`` the best arm gets as many as the most pulled one; with it, these pulls are
+        among the result, the best arm gets the most, and its pulls cost the smallest gap.
+        """
+        n_arms = self.table.shape[1]
+        best, gaps = self.arm[f], self.top[f] - self.table[f]
+        gaps = np.where(gaps <= self.tolerance, 0.0, gaps)
+        information = (self.table[rivals] - self.table[f]) ** 2 / (2 * self.sigma**2)
+        if least is None:
+            others = [arm for arm in range(n_arms) if arm != best]
+            pulls = np.zeros(n_arms)
+            if rivals.any():
+                pulls[others] = optimize.linprog(
+                    gaps[others], A_ub=-information[:, others], b_ub=-np.ones(len(information))
+                ).x
+            pulls[best] = pulls.max()
+            return pulls
+        if not rivals.any():
+            return least
+        gaps[best] = gaps[gaps > 0].min()
+        most = np.eye(n_arms)
+        most[:, best] -= 1.0
+        return np.asarray(
+            optimize.linprog(
+                gaps,
+                A_ub=np.vstack([-information, most]),
+                b_ub=np.concatenate([-np.ones(len(information)), np.zeros(n_arms)]),
+                bounds=[(number, None) for number in least],
+            ).x
+        )
+
+    def rates(self, f: int) -> np.ndarray:
+        """The pulls of the lower bound: against θ that agree on the best arm, but have a better."""
+        same = self.equal(self.table[:, self.arm[f]], float(self.top[f]))
+        rivals = same & (self.top > self.top[f] + self.tolerance)
+        return self.once("rates", f, lambda: self.cheapest(f, rivals))
+
+    def once(self, what: str, f: int, solve: Callable[[], np.ndarray]) -> np.ndarray:
+        """Solve a program only once."""
+        if (what, f) not in self.solved:
+            self.solved[what, f] = solve()
+        return self.solved[what, f]
+
+    def explores_otherwise(self, f: int) -> np.ndarray:
+        """Which equivalent θ explore in other proportions than f."""
+        found = np.zeros(len(self.table), dtype=bool)
+        own = self.in_proportion(self.rates(f))
+        for g in np.flatnonzero(self.alike(f)):
+            found[g] = np.abs(self.in_proportion(self.rates(int(g))) - own).max() > 1e-6
+        return found
+
+    @staticmethod
+    def in_proportion(pulls: np.ndarray) -> np.ndarray:
+        return np.round(pulls / pulls.max(), 9) if pulls.max() > 0 else np.zeros(len(pulls))
+
+    def __call__(self, seen: Seen) -> np.ndarray:
+        errors = squared_errors(self.table, self.sigma, seen) / 2
+        level = math.log(len(self.table)) + self.alpha * seen.log_t
+        stays = errors - errors.min() <= level
+        inside = self.table[stays][:, seen.allowed]
+        agreed = (inside >= inside.max(axis=1, keepdims=True) - self.tolerance).all(axis=0)
+        result = np.zeros(self.table.shape[1])
+        if agreed.any():
+            self.branch = "exploit"
+            result[seen.allowed[agreed]] = 1 / agreed.sum()
+            return result
+        low = stays & (self.top <= self.top[stays].min() + self.tolerance)
+        f = int(np.where(low, errors, np.inf).argmin())
+        weights = self.weights(f, stays, errors, seen.log_t)
+        if not weights[seen.allowed].any():
+            return one_of_the_largest(self.table[f], seen)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = np.where(weights > 0, -seen.counts / weights, -np.inf)
+        return one_of_the_largest(score, seen)
+
+    def weights(self, f: int, stays: np.ndarray, errors: np.ndarray, log_t: float) -> np.ndarray:
+        rates = self.rates(f)
+        others = self.once("others", f, lambda: self.explores_otherwise(f))
+        near = math.log(len(self.table)) + self.alpha * math.log(log_t / math.log(2) + 2)
+        resolve = self.once("resolve", f, lambda: self.cheapest(f, others))
+        if (others & stays & (errors <= errors[f] + near)).any():
+            self.branch = "conflict"
+            return self.in_proportion(resolve)
+        optimistic = ~self.alike(f) & (self.top >= self.top[f] - self.tolerance)
+        told = (self.table - self.table[f]) ** 2 / (2 * self.sigma**2) @ rates
+        if (told[optimistic & stays] >= 1 - 1e-6).all():
+            self.branch = "feasible"
+            return rates
+        self.branch = "fallback"
+        least = np.maximum(rates, resolve)
+        return self.in_proportion(
+            self.once("refute", f, lambda: self.cheapest(f, optimistic, least))
+        )

@@ -31,6 +31,9 @@ ALGORITHMS: list[Algorithm] = [
     sb.WAGP(),
     GROUPS,
     sb.OSSB(),
+    sb.MUCB(),
+    sb.FPUCB(),
+    sb.CROP(),
     sb.ValueOfInformation(),
     sb.make_algorithm("ts-cj-kl"),
 ]
@@ -97,6 +100,7 @@ def test_an_algorithm_prints_as_the_code_that_makes_it(algorithm: Algorithm) -> 
 
 def test_all_names_are_known() -> None:
     names = ["posterior", "ids", "linear-greedy", "oful", "glm-ucb", "wagp", "ucb-g", "ossb"]
+    names += ["mucb", "fp-ucb", "crop"]
     for name in [*names, "ucb-cj", "ts-cj", "oful(delta=0.1)", "ossb(gamma=0.5)", "UCB-CJ-KL"]:
         algorithm = sb.make_algorithm(name)
         assert sb.make_algorithm(algorithm.label) == algorithm
@@ -124,7 +128,7 @@ def test_structures_without_the_assumption_are_refused(
 
 def test_bounds_are_refused_where_means_are_needed() -> None:
     vague = sb.Structure.from_bounds([[0.0, 1.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.5]], sigma=1)
-    for name in ("ucb-cj", "ossb", "oful", "wagp"):
+    for name in ("ucb-cj", "ossb", "crop", "oful", "wagp"):
         if name == "wagp":
             vague = sb.Structure.from_bounds(
                 vague.lower, vague.upper, sb.Finite([0.0, 1.0]), sigma=1
@@ -149,6 +153,10 @@ def test_posterior_uses_bounds_as_intervals() -> None:
         (lambda: sb.GLMUCB(alpha=-1.0), "alpha, not -1.0"),
         (lambda: sb.OSSB(gamma=-0.1), "gamma of at least 0, not -0.1"),
         (lambda: sb.OSSB(epsilon=float("nan")), "epsilon of at least 0, not nan"),
+        (lambda: sb.CROP(alpha=-0.5), "alpha, not -0.5"),
+        (lambda: sb.CROP(z=0.0), "z, not 0.0"),
+        (lambda: sb.MUCB(delta=1.0), "delta, not 1.0"),
+        (lambda: sb.FPUCB(alpha=0.0), "alpha, not 0.0"),
         (lambda: sb.UCBG(gamma1=2.0), "give both"),
         (lambda: sb.UCBG(d1=-1.0), "d1, not -1.0"),
         (lambda: sb.Competitive(sb.UCB(), confidence="ball"), "no confidence set 'ball'"),

@@ -317,3 +317,61 @@ def test_ossb(gamma: float, epsilon: float) -> None:
         lambda seen: plain.ossb(means, SIGMA, gamma, epsilon, seen),
         steps=300,
     )
+
+
+@pytest.fixture(scope="module")
+def hypotheses() -> sb.Structure:
+    """Some θ agree on arm 1, the best one of most of them, and some are far away."""
+    generator = np.random.default_rng(13)
+    means = generator.normal(0.0, 0.5, size=(14, 4))
+    means[:9, 0] = 1.0
+    means[4, 1], means[5, 2], means[6, 3], means[7, 1] = 1.4, 1.3, 1.7, 1.9
+    means[9:, 0] = [0.3, 0.6, 1.6, 1.9, 2.2]
+    return sb.Structure.from_table(means, sigma=SIGMA / 2)
+
+
+@pytest.mark.parametrize("theta", [0, 2, 5, 12])
+def test_crop(hypotheses: sb.Structure, theta: int) -> None:
+    known = hypotheses.with_(sigma=2 * SIGMA)
+    twin = plain.Crop(known.means, known.sigma)
+    policy = sb.CROP().start(known, seed=1)
+    for seen, shares in states(policy, theta, steps=80):
+        np.testing.assert_allclose(shares, twin(seen), atol=1e-9)
+
+
+def test_every_branch_of_crop_is_compared(hypotheses: sb.Structure) -> None:
+    """CROP chooses for itself at two θ, and meets all four branches."""
+    table, sigma, branches = hypotheses.means, hypotheses.sigma, set()
+    twin, generator = plain.Crop(table, sigma), np.random.default_rng(14)
+    for theta in (1, 2):
+        policy = sb.CROP().start(hypotheses, seed=1)
+        counts, sums = np.zeros(4), np.zeros(4)
+        for _ in range(160):
+            expected = twin(Seen(counts.copy(), sums.copy(), np.arange(4)))
+            branches.add(twin.branch)
+            assert list(policy.probabilities().values()) == pytest.approx(expected, abs=1e-9)
+            arm = int(policy.pull()) - 1
+            reward = table[theta, arm] + sigma[arm] * generator.standard_normal()
+            policy.update(arm, reward)
+            counts[arm] += 1
+            sums[arm] += reward
+    assert branches == {"exploit", "conflict", "feasible", "fallback"}
+
+
+def test_crop_of_costs(hypotheses: sb.Structure) -> None:
+    costs = hypotheses.with_(minimize=True)
+    twin = plain.Crop(-costs.means, costs.sigma)
+    assert_twins(sb.CROP().start(costs, seed=1), 3, twin, steps=60)
+
+
+def test_crop_resolves_a_conflict_first() -> None:
+    """The first two θ ask for different exploration; arm 2 tells them apart, arm 3 does not."""
+    means = np.array([[1.0, 0.0, 0.3], [1.0, 0.8, 0.3], [1.0, 0.4, 1.2], [1.0, 1.3, 0.3]])
+    known = sb.Structure.from_table(means, sigma=1.0)
+    policy, twin = sb.CROP().start(known, seed=1), plain.Crop(means, np.ones(3))
+    nothing = np.zeros(3)
+    assert list(twin(Seen(nothing, nothing, np.arange(3)))) == [0.5, 0.5, 0.0]
+    assert twin.branch == "conflict"
+    assert list(policy.probabilities().values()) == [0.5, 0.5, 0.0]
+    for seen, shares in states(policy, 1, steps=60):
+        np.testing.assert_allclose(shares, twin(seen), atol=1e-9)

@@ -86,17 +86,22 @@ class UCBS(Algorithm):
         return candidate_arms(snapshot, allowed)
 
     def probabilities(self, snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
-        result = np.zeros(snapshot.n_arms)
-        if snapshot.memory.integers[REGISTERS_ROW, PLAUSIBLE] == 0:
-            values = indices(
-                snapshot.agent.inner, snapshot.block, allowed, snapshot.moment, snapshot.addresses
-            )
-            pending = snapshot.evidence.pending[allowed]
-        else:
-            values = largest_means(snapshot.agent, snapshot.memory, allowed)
-            pending = np.zeros(allowed.size)
-        result[allowed] = share_of_ties(values, pending)
-        return result
+        return optimistic_probabilities(snapshot, allowed)
+
+
+def optimistic_probabilities(snapshot: Snapshot, allowed: np.ndarray) -> np.ndarray:
+    """Probability with which `decide_optimistically` chooses each arm: (arms,)."""
+    result = np.zeros(snapshot.n_arms)
+    if snapshot.memory.integers[REGISTERS_ROW, PLAUSIBLE] == 0:
+        values = indices(
+            snapshot.agent.inner, snapshot.block, allowed, snapshot.moment, snapshot.addresses
+        )
+        pending = snapshot.evidence.pending[allowed]
+    else:
+        values = largest_means(snapshot.agent, snapshot.memory, allowed)
+        pending = np.zeros(allowed.size)
+    result[allowed] = share_of_ties(values, pending)
+    return result
 
 
 @implements(restore, UCBSAgent)
@@ -127,9 +132,10 @@ def _largest_mean(agent: Any, state: ConfidenceState, arm: int) -> float:
 
 
 @implements(decide, UCBSAgent)
-def _decide(
+def decide_optimistically(
     agent: Any, memory: Any, evidence: Any, allowed: Any, moment: Any, generator: Any
 ) -> Any:
+    """The arm with the largest mean at a plausible θ; the inner agent's if none is plausible."""
     state = confidence_state(memory)
     if state.registers[PLAUSIBLE] == 0:
         state.registers[EMPTY_ROUNDS] += 1
