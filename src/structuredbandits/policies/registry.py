@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from structuredbandits.structure.interaction_length import Length
 
 #: Names that stand for a policy; labels and files have the policy's own name.
-ALIASES = {"default": "value-of-information"}
+ALIASES = {
+    "default": "value-of-information",
+    "mts": "posterior",  # Hong et al., "Latent bandits revisited", NeurIPS 2020
+    "mmts": "hierarchical",  # their version for uncertain models
+}
 _CONFIDENCE = {"c": "box", "cj": "joint"}
 # A base name, the confidence set of Algorithm-C, the informative step.
 _AROUND = re.compile(r"^(.+)-(cj?)(?:-([a-z]+))?$", re.IGNORECASE)
