@@ -21,6 +21,16 @@ def smooth_structure(n_arms: int, n_parameters: int) -> sb.Structure:
     return sb.Structure.from_table(means, sigma=SIGMA)
 
 
+def rate_structures(n_arms: int, n_parameters: int) -> tuple[sb.Structure, sb.Structure]:
+    """The smooth means rescaled to [0, 1]: with normal rewards of σ = 1/2, and with 0/1 rewards."""
+    smooth = smooth_structure(n_arms, n_parameters)
+    rates = (smooth.means - smooth.means.min()) / np.ptp(smooth.means)
+    return (
+        sb.Structure.from_table(rates, sigma=0.5),
+        sb.Structure.from_table(rates, rewards="bernoulli"),
+    )
+
+
 def true_parameter(structure: sb.Structure) -> object:
     """θ* at a third of the grid."""
     return structure.parameters[structure.n_parameters // 3]

@@ -16,6 +16,7 @@ from benchmarks.statements import (
     off_policy,
     page,
     refutation,
+    result_tables,
 )
 
 PARTS: dict[str, Callable[..., list[dict[str, Any]]]] = {
@@ -25,6 +26,7 @@ PARTS: dict[str, Callable[..., list[dict[str, Any]]]] = {
     "off-policy": off_policy.measure,
     "lift": lifts.measure,
     "learned-tables": learned_tables.measure,
+    "result-tables": result_tables.measure,
     "console": console.measure,
 }
 QUICK = 50

@@ -1,12 +1,11 @@
-"""How often a confidence set loses the true θ, on the grid and between its points."""
+"""How often a confidence set loses the true θ: on the grid, between its points, and of clicks."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 import structuredbandits as sb
+from structuredbandits.environments import default_environment
 
 ALPHA, SIGMA = 3.0, 0.5
 MOMENTS = (10, 100, 1000)
@@ -18,11 +17,20 @@ CURVES = {
 
 
 def measure(runs: int = 1000) -> list[dict[str, Any]]:
-    """UCB-C at a θ of the grid, and at one between the points of a coarse grid with sound cells."""
+    """UCB-C at a θ of the grid, at one between points with sound cells, and on limited rewards."""
     fine = sb.Structure.from_breakpoints(CURVES, sigma=SIGMA)
     coarse = sb.Structure.from_breakpoints(CURVES, sigma=SIGMA, points=7, sound=True)
     rows = []
-    for case, structure, theta in (("on the grid", fine, 1.6), ("sound cells", coarse, 1.6)):
+    low = {arm: [(x, mean / 80) for x, mean in points] for arm, points in CURVES.items()}
+    clicks = sb.Structure.from_breakpoints(low, rewards="bernoulli")
+    stars = sb.Structure.from_breakpoints(CURVES, rewards="bounded", limits=(1, 7), noise=1.0)
+    cases = (
+        ("on the grid", fine, 1.6),
+        ("sound cells", coarse, 1.6),
+        ("clicks of 4 to 5 %", clicks, 1.6),
+        ("1 to 7 stars", stars, 1.6),
+    )
+    for case, structure, theta in cases:
         lost = _times_lost(structure, theta, runs)
         for moment, times in zip(MOMENTS, lost, strict=True):
             bound = min(1.0, 2 * len(CURVES) * moment ** (1 - ALPHA))
@@ -38,14 +46,14 @@ def measure(runs: int = 1000) -> list[dict[str, Any]]:
 
 
 def _times_lost(structure: sb.Structure, theta: float, runs: int) -> list[int]:
-    means = dict(zip(structure.arms, structure.means_at(theta).tolist(), strict=True))
+    world = default_environment(structure)
     place, lost = structure.parameters.nearest(theta), dict.fromkeys(MOMENTS, 0)
-    noise = np.random.default_rng(1).normal(0.0, SIGMA, (runs, MOMENTS[-1]))
     for run in range(runs):
         policy = sb.Competitive(sb.UCB(alpha=ALPHA), alpha=ALPHA).start(structure, seed=run)
-        for t, deviation in enumerate(noise[run].tolist(), start=1):
+        rewards = world.rewards(theta, 1, run)
+        for t in range(1, MOMENTS[-1] + 1):
             arm = policy.pull()
-            policy.update(arm, means[arm] + deviation)
+            policy.update(arm, rewards.draw(arm))
             if t in lost:
                 lost[t] += not policy.confidence_set.mask[place]
     return list(lost.values())

@@ -72,7 +72,8 @@ def _summary() -> str:
         [
             "**Confidence set** of Algorithm-C (`-c` policies)",
             "the true θ is outside the set after t rewards with probability at most 2K t^(1−α)",
-            "independent σ-sub-Gaussian rewards, θ in Θ; between grid points with sound cells only",
+            "independent rewards of the structure's family: σ-sub-Gaussian, Bernoulli, or within "
+            "limits; θ in Θ; between grid points with sound cells only",
             "sets",
             sets + f"; {_rows('sets')[0]['runs']:,} runs each" if sets else "",
         ],
@@ -92,8 +93,9 @@ def _summary() -> str:
             "**Best arm** (`identify` with `track` or `round-robin`)",
             "an answer with confidence 1 − δ or more is wrong with probability at most δ, whenever "
             "the search stops",
-            "independent normal rewards with the structure's σ, θ in Θ; between grid points with "
-            "sound cells. Without cells a too coarse grid gets a warning and no certificate",
+            "independent rewards that are normal with the structure's σ, or within limits; θ in Θ; "
+            "between grid points with sound cells. Without cells a too coarse grid gets a warning "
+            "and no certificate",
             "identification",
             f"δ = 5 %: {certified}",
         ],
@@ -126,6 +128,13 @@ def _summary() -> str:
             learned,
         ],
         [
+            "**Mean regret ± standard error** in the tables of `simulate`, `sweep` and `reproduce`",
+            "about 95 % of the true means are within 1.96 standard errors",
+            "50 runs or more; regret is skewed, so fewer runs cover less",
+            "result-tables",
+            "100 runs of 200 rounds: " + _measured("result-tables", "tables"),
+        ],
+        [
             "**Mean reward ± standard error** in the console and the API",
             "nothing beyond independent decisions: the decisions of one subject are correlated, so "
             "the error is too small if subjects differ",
@@ -144,7 +153,16 @@ def _summary() -> str:
     )
 
 
-PARTS = ("sets", "refutation", "identification", "off-policy", "lift", "learned-tables", "console")
+PARTS = (
+    "sets",
+    "refutation",
+    "identification",
+    "off-policy",
+    "lift",
+    "learned-tables",
+    "result-tables",
+    "console",
+)
 
 
 def _off_policy() -> str:

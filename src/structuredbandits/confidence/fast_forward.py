@@ -32,6 +32,8 @@ from structuredbandits.confidence.sorted_tables import SortedTables
 
 # Further ahead N is less certain: by one part in twice the number of rewards seen.
 _AHEAD, _SHARE = 256, 32.0
+# Lines of limited rewards cost more, so that looking further ahead pays.
+_AHEAD_OF_RATES, _SHARE_OF_RATES = 2048, 8.0
 _FEWEST = 2  # fewer rounds cost more than they save
 
 # The lines are this much closer, relative to the numbers added, so that rounding changes nothing.
@@ -76,6 +78,8 @@ def fast_forward_of(
         return NO_FAST_FORWARD
     count, frame = evidence.counts[arm], state.latest
     rounds = min(most, _AHEAD, int(count / _SHARE))
+    if tables.cumulants.size > 0:
+        rounds = min(most, _AHEAD_OF_RATES, int(count / _SHARE_OF_RATES))
     if root_alpha * widths[t + rounds] >= frame[NEXT_Q]:  # by then another arm admits a θ
         rounds = _rounds_before(frame[NEXT_Q], root_alpha, widths, t, rounds)
     if rounds < _FEWEST:
