@@ -20,7 +20,9 @@ def test_an_import_error_inside_the_lab_is_not_hidden(
 ) -> None:
     package = "structuredbandits.service.lab"
     importlib.import_module(f"{package}.router")
-    monkeypatch.delitem(sys.modules, f"{package}.router", raising=False)
+    for importing in ("router", "lab_work"):
+        monkeypatch.delitem(sys.modules, f"{package}.{importing}", raising=False)
+        monkeypatch.delattr(sys.modules[package], importing, raising=False)
     monkeypatch.delattr(sys.modules[package], module, raising=False)
     monkeypatch.setitem(sys.modules, f"{package}.{module}", None)
     with pytest.raises(ImportError, match=module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,16 +18,25 @@ from structuredbandits.service.lab import router as lab
 from structuredbandits.service.lab.lab_models import MOST_ROUNDS
 from structuredbandits.service.lab.lab_structures import OFFERED
 from structuredbandits.service.settings import ServiceSettings
+from structuredbandits.service.worker_process import WorkerProcess
 
 THREE = {"problem": "three-arms"}
+worker = WorkerProcess(waiting=4, seconds=600.0)
 LINES = {"a": [[0, 1], [1, 2]], "b": [[0, 2], [1, 1]]}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def started() -> Iterator[None]:
+    """The process of the lab, for all tests of this file."""
+    yield
+    worker.close()
 
 
 def ask(method: str, path: str, **body: Any) -> httpx.Response:
     app = FastAPI()
     install(app)
     app.include_router(lab.router)
-    app.state.service = SimpleNamespace(settings=ServiceSettings(insecure=True))
+    app.state.service = SimpleNamespace(settings=ServiceSettings(insecure=True), lab=worker)
 
     async def asked() -> httpx.Response:
         transport = httpx.ASGITransport(app=app)
@@ -131,14 +141,13 @@ def test_a_body_that_cannot_be_read(content: bytes) -> None:
     assert answer.json()["error"]["message"]
 
 
-def test_one_run_at_a_time() -> None:
-    assert lab._one_at_a_time.acquire(blocking=False)
-    try:
-        busy = run()
-        assert busy.status_code == 429
-        assert busy.headers["Retry-After"] == "1"
-    finally:
-        lab._one_at_a_time.release()
+def test_a_full_queue_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(worker, "_calls", worker.waiting + 1)  # one runs, and all others wait
+        for busy in (run(), ask("POST", "/v1/lab/structures", json={"structure": THREE})):
+            assert busy.status_code == 429
+            assert busy.headers["Retry-After"] == "1"
+        assert ask("GET", "/v1/lab/looks?arms=2").status_code == 200
     assert run().status_code == 200
     assert run(policies=["nope"]).status_code == 422
     assert run().status_code == 200

@@ -43,6 +43,7 @@ from structuredbandits.service.security.key_use import KeyUse
 from structuredbandits.service.security.token_buckets import TokenBuckets
 from structuredbandits.service.settings import ServiceSettings
 from structuredbandits.service.storage import migrate, open_database, tables
+from structuredbandits.service.worker_process import WorkerProcess
 
 _log = logging.getLogger(__name__)
 _Value = TypeVar("_Value")
@@ -57,6 +58,9 @@ _LOADING_SECONDS = 60.0
 _REFUSED_SECONDS = 60.0
 # Commands of a part of a batch.
 _PART = 16
+# Requests of the lab that may wait, and how long one may take; a first run compiles.
+_LAB_WAITING = 4
+_LAB_SECONDS = 120.0
 # After a successful write, readiness is not tested again for this time.
 _READY_SECONDS = 1.0
 
@@ -105,6 +109,7 @@ class Service:
         self.comparisons: TTLCache[str, dict[str, Any]] = TTLCache(64, _COMPARED_SECONDS)
         self.key_cache = KeyCache(self, settings.key_seconds, settings.key_outage_seconds)
         self.key_use = KeyUse()
+        self.lab = WorkerProcess(_LAB_WAITING, _LAB_SECONDS)
         self.public_rates = TokenBuckets()  # of publishable keys, in this process
         self.scheduler = Scheduler(self)
         self.closing = threading.Event()
@@ -143,6 +148,7 @@ class Service:
         self._background.shutdown(wait=False, cancel_futures=True)
         self._costly.shutdown(wait=False, cancel_futures=True)
         self.key_cache.close()
+        self.lab.close()
         self.database.close()
 
     # -- writing -----------------------------------------------------------------------------------

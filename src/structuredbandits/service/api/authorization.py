@@ -173,5 +173,4 @@ PublicReward = Annotated[Grant, Depends(Needs("reward", public=True))]
 TokenSubject = Annotated[str | None, Depends(token_subject)]
 MayRead = Annotated[Grant, Depends(Needs("read"))]
 MayAdminister = Annotated[Grant, Depends(Needs("admin"))]
-any_key = Depends(Needs(None))
 documented = Depends(_bearer)

@@ -1,21 +1,19 @@
 """The routes of the lab: `/v1/lab/problems`, `/v1/lab/structures`, `/v1/lab/runs`, `/v1/lab/looks`.
 
-Every response is computed from the request alone. One run is computed at a time, so that the lab
-never takes more than one core from the decisions.
+Every response is computed from the request alone, in a process of its own with a small queue, so
+that the lab takes no time from the decisions.
 """
 
 from __future__ import annotations
 
-from threading import BoundedSemaphore
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import Response
 
-from structuredbandits.service.api.authorization import GuardedRoute, any_key, documented
+from structuredbandits.service.api.authorization import GuardedRoute, Needs, ServiceOf, documented
 from structuredbandits.service.api.responses import error_responses
-from structuredbandits.service.errors import RequestError
-from structuredbandits.service.lab import lab_runs as runs
-from structuredbandits.service.lab import lab_structures as structures
+from structuredbandits.service.lab import lab_work as work
 from structuredbandits.service.lab.appearance import arm_look, policy_look
 from structuredbandits.service.lab.lab_models import (
     LabStructureAnswer,
@@ -27,14 +25,12 @@ from structuredbandits.service.lab.lab_models import (
     StructureRequest,
 )
 
-_one_at_a_time = BoundedSemaphore(1)
-
-# Any key is enough: a run uses the processor, but shows no stored data.
+# A run shows no stored data, but uses the processor: the scope is for people, not for web pages.
 router = APIRouter(
     prefix="/v1/lab",
     tags=["lab"],
     responses=error_responses(),
-    dependencies=[documented, any_key],
+    dependencies=[documented, Depends(Needs("read"))],
     route_class=GuardedRoute,
 )
 
@@ -51,32 +47,23 @@ def looks(
     )
 
 
-@router.get("/problems")
-def problems() -> Problems:
+@router.get("/problems", response_model=Problems)
+async def problems(service: ServiceOf) -> Response:
     """List the structures included in the library."""
-    return Problems(problems=structures.list_problems())
+    return _json(await service.lab.call(work.problems_json))
 
 
-@router.post("/structures")
-def structure(asked: StructureRequest) -> LabStructureAnswer:
+@router.post("/structures", response_model=LabStructureAnswer)
+async def structure(asked: StructureRequest, service: ServiceOf) -> Response:
     """Return a structure, chosen by name or drawn as breakpoints, ready to be drawn."""
-    return structures.show(structures.problem_of(asked.structure))
+    return _json(await service.lab.call(work.structure_json, asked.model_dump_json()))
 
 
-@router.post("/runs")
-def run(asked: RunRequest) -> RunAnswer:
+@router.post("/runs", response_model=RunAnswer)
+async def run(asked: RunRequest, service: ServiceOf) -> Response:
     """Run policies at a hidden θ* with identical simulated rewards, and return every round."""
-    if not _one_at_a_time.acquire(blocking=False):
-        raise RequestError(
-            429, "busy", "the lab is computing another run.", "Try again in a second.", 1
-        )
-    try:
-        return runs.run(
-            structures.problem_of(asked.structure),
-            tuple(asked.theta) if isinstance(asked.theta, list) else asked.theta,
-            asked.policies,
-            rounds=asked.rounds,
-            seed=asked.seed,
-        )
-    finally:
-        _one_at_a_time.release()
+    return _json(await service.lab.call(work.run_json, asked.model_dump_json()))
+
+
+def _json(content: str) -> Response:
+    return Response(content, media_type="application/json")
