@@ -21,7 +21,10 @@ from .errors import UnknownArm as UnknownArm
 from .errors import WrongVersion as WrongVersion
 from .evaluation import Decision as Decision
 from .evaluation import DecisionInput as DecisionInput
+from .evaluation import Difference as Difference
 from .evaluation import Estimate as Estimate
+from .evaluation import PolicyComparison as PolicyComparison
+from .evaluation import compare_policies as compare_policies
 from .evaluation import evaluate as evaluate
 from .evaluation import simulate_log as simulate_log
 from .holdout import Lift as Lift

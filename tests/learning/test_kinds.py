@@ -15,6 +15,7 @@ import structuredbandits as sb
 from structuredbandits.cli.main import run
 from structuredbandits.errors import InvalidInput
 from structuredbandits.learning import learn_kinds
+from structuredbandits.learning._factors import fit_factors
 from structuredbandits.learning._mixture import Mixture, fit_mixture, standard_errors
 from structuredbandits.learning._subject_table import read_subjects
 from structuredbandits.learning.kinds import EVERYBODY, replay
@@ -35,6 +36,7 @@ RATES = np.array(
     ]
 )
 SHARES = np.array([0.5, 0.3, 0.2])
+COLUMNS = {"arm": "genre", "reward": "reward", "subject": "visitor"}
 
 
 def people(
@@ -132,6 +134,21 @@ def test_segments_are_compared_and_described() -> None:
     assert report.scores[-1].difference > 0
     order = matched(structure, STARS)
     assert [report.kinds[c].segments[0][0] for c in order] == ["a", "b", "c"]
+
+
+def test_levels_and_factors_are_compared_and_named_if_they_predict_better() -> None:
+    log = people(STARS, 500, 10, seed=15)
+    level = 1.5 * np.random.default_rng(15).normal(size=500)
+    log["reward"] += level[log["visitor"]]
+    report = learn_kinds(log, arm="genre", reward="reward", subject="visitor", kinds=3).report
+    rows = {row.model: row for row in report.scores}
+    assert rows["3 kinds with a personal level"].log_score > rows["3 kinds"].log_score
+    table = read_subjects(log, **COLUMNS)
+    assert set(replay(fit_factors(table, 1), table, choices=(3, 7))) == {3}
+    assert any("factor" in model for model in rows)
+    assert "3 kinds with a personal level would predict the held-out subjects better" in str(report)
+    plain = learn_kinds(people(STARS, 300, 10, seed=16), kinds=3, **COLUMNS).report
+    assert "would predict" not in str(plain)
 
 
 def test_replay_earns_more_with_kinds_than_without() -> None:

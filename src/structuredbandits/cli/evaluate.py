@@ -11,9 +11,10 @@ from structuredbandits.cli.simulate import whole_number
 from structuredbandits.policies.labels import split_labels
 
 if TYPE_CHECKING:
-    from structuredbandits.evaluation import Estimate
+    from structuredbandits.evaluation import Difference, Estimate
 
 _COMMAND = "structuredbandits evaluate"
+_LOGGED = "logged"
 EVALUATE_EXAMPLES = examples(
     f"{_COMMAND} log.csv --policy uniform",
     f"{_COMMAND} log.parquet --policy ts-c,ucb-c --structure movies.structure",
@@ -21,6 +22,8 @@ EVALUATE_EXAMPLES = examples(
     f"{_COMMAND} random.csv --policy ts-c --structure movielens --method replay",
     f"{_COMMAND} shop.csv --policy uniform --arm offer --reward paid --probability p",
     f"{_COMMAND} events.jsonl --policy ts-c --structure new.structure --structure-version 2",
+    f"{_COMMAND} log.csv --policy ts-c,ucb-c --structure movies.structure --against uniform",
+    f"{_COMMAND} old.csv --policy uniform --probability estimate --context country,device",
 )
 
 
@@ -83,8 +86,29 @@ def evaluate(
     reward: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the reward.")] = "reward",
     probability: Annotated[
         str,
-        typer.Option(metavar="COLUMN", help="Column of the probability with which it was chosen."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the probability with which it was chosen; 'estimate' for a log "
+            "without one.",
+        ),
     ] = "probability",
+    context: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMNS",
+            show_default=False,
+            help="Columns that explain the choices, separated by commas, for estimated "
+            "probabilities.",
+        ),
+    ] = None,
+    against: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            show_default="the logged policy",
+            help="Policy with which the others are compared.",
+        ),
+    ] = "logged",
     subject: Annotated[
         str | None,
         typer.Option(
@@ -145,21 +169,70 @@ def evaluate(
         "subject": subject,
         "order": order,
         "allowed": allowed,
+        "context": [name.strip() for name in (context or "").split(",") if name.strip()],
         "structure_version": structure_version,
         "progress": "off" if quiet else "lines",
     }
     source = log if len(log) > 1 else log[0]
-    estimates = [
-        evaluation.evaluate(source, name, **options) for name in ["logged", *_names(policy)]
-    ]
+    names = _names(policy)
+    if against != _LOGGED:
+        names = [_LOGGED, *(name for name in names if name != against)]
+    found = evaluation.compare_policies(source, names, against=against, **options)
+    # The log's own policy comes first.
+    estimates = sorted(found.estimates, key=lambda estimate: estimate.policy != _LOGGED)
     if as_json:
         import dataclasses
 
         from structuredbandits.cli.output import print_json
 
-        print_json([dataclasses.asdict(estimate) for estimate in estimates])
+        paired = {one.policy: dataclasses.asdict(one) for one in found.differences}
+        print_json(
+            [
+                _with_bounds(dataclasses.asdict(one), one) | {"difference": paired.get(one.policy)}
+                for one in estimates
+            ]
+        )
     elif not quiet:
         _print_estimates(estimates)
+        _print_differences(found.differences)
+        _print_sensitivity(estimates)
+
+
+def _with_bounds(data: dict[str, Any], estimate: Estimate) -> dict[str, Any]:
+    return data | {"sensitivity": [one._asdict() for one in estimate.sensitivity]}
+
+
+def _print_differences(differences: tuple[Difference, ...]) -> None:
+    from structuredbandits.cli.output import print_table
+
+    first = differences[0]
+    base = "the logged policy" if first.against == _LOGGED else first.against
+    print_table(
+        ["policy", f"minus {base}", f"{100 * first.level:g} % interval", "clear"],
+        [
+            (
+                "logged policy" if one.policy == _LOGGED else one.policy,
+                f"{one.value:+.4g}",
+                "none" if one.interval == "none" else f"{one.low:+.4g} to {one.high:+.4g}",
+                "yes" if one.clear else "no",
+            )
+            for one in differences
+        ],
+        right=(f"minus {base}",),
+    )
+
+
+def _print_sensitivity(estimates: list[Estimate]) -> None:
+    from structuredbandits.cli.output import print_table
+
+    rows = [one for one in estimates if one.sensitivity]
+    if not rows:
+        return
+    factors = [f"odds wrong by {bounds.factor:g}" for bounds in rows[0].sensitivity]
+    print_table(
+        ["policy", *factors],
+        [(one.policy, *(f"{b.low:.4g} to {b.high:.4g}" for b in one.sensitivity)) for one in rows],
+    )
 
 
 def _limits(text: str | None) -> tuple[float, float] | None:

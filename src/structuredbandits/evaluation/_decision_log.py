@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from structuredbandits.errors import InvalidInput, InvalidReward, UnknownArm, suggestion
+from structuredbandits.evaluation._estimated_probabilities import (
+    ESTIMATE,
+    estimated_probabilities,
+)
 from structuredbandits.learning.log_reader import column_names, read_frame, read_numbers
 from structuredbandits.structure import FloatArray
 
@@ -28,7 +32,8 @@ class LogColumns(NamedTuple):
 
     arm: str
     reward: str
-    probability: str
+    probability: str | None
+    """None if probabilities are to be estimated."""
     subject: str | None
     order: str | None
     allowed: str | None
@@ -39,9 +44,9 @@ class LogColumns(NamedTuple):
     @property
     def used(self) -> list[str]:
         """All columns that are present."""
-        given = (self.subject, self.order, self.allowed)
+        given = (self.probability, self.subject, self.order, self.allowed)
         optional = [name for name in (*given, *self.context) if name is not None]
-        return [self.arm, self.reward, self.probability, *optional]
+        return [self.arm, self.reward, *optional]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +81,8 @@ class DecisionLog:
     allowed: np.ndarray | None
     context: dict[str, np.ndarray]
     subject_names: np.ndarray
+    estimated: bool = False
+    """Whether the probabilities were estimated from the log."""
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -115,7 +122,7 @@ def find_columns(
     columns = LogColumns(
         arm,
         reward,
-        probability,
+        None if probability == ESTIMATE and ESTIMATE not in present else probability,
         subject or (_SUBJECT if _SUBJECT in present else None),
         order,
         allowed or (_ALLOWED if _ALLOWED in present else None),
@@ -167,16 +174,24 @@ def read_decisions(
         raise UnknownArm(f"{error}{hint}") from None
     position = {name: k for k, name in enumerate(known)}
     chosen = np.array([position[name] for name in labels], dtype=np.int64)
+    mask = None if limits is None else _mask(limits, position)
+    context = {name: frame[name].to_numpy() for name in columns.context}
+    if columns.probability is not None:
+        probabilities = read_probabilities(frame[columns.probability])
+    else:
+        explaining = list(context.values())
+        probabilities = estimated_probabilities(chosen, len(known), subjects, mask, explaining)
     decisions = DecisionLog(
         arms=known,
         chosen=chosen,
         rewards=read_rewards(frame[columns.reward]),
-        probabilities=read_probabilities(frame[columns.probability]),
+        probabilities=probabilities,
         subjects=subjects,
         has_subjects=columns.subject is not None,
-        allowed=None if limits is None else _mask(limits, position),
-        context={name: frame[name].to_numpy() for name in columns.context},
+        allowed=mask,
+        context=context,
         subject_names=names,
+        estimated=columns.probability is None,
     )
     _check_allowed(decisions)
     return decisions

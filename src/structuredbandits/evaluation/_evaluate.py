@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from structuredbandits.errors import InvalidInput
+from structuredbandits.errors import InvalidInput, StructureWarning
 from structuredbandits.evaluation._decision_log import DecisionLog, find_columns, read_decisions
 from structuredbandits.evaluation._doubly_robust import (
     Model,
     doubly_robust_terms,
     predicted_rewards,
 )
+from structuredbandits.evaluation._estimated_probabilities import (
+    SensitivityBounds,
+    sensitivity_bounds,
+)
 from structuredbandits.evaluation._interval_choice import (
     Choice,
+    Units,
     choose_interval,
     reward_limits,
     sum_by_unit,
 )
 from structuredbandits.evaluation._ips import Terms, choice_probabilities, ips_terms, snips_terms
+from structuredbandits.evaluation._paired_difference import PolicyComparison, difference_of
 from structuredbandits.evaluation._replay import replay_terms
 from structuredbandits.evaluation._target_policy import is_fixed, make_target, named_arms
 from structuredbandits.evaluation._value_estimate import Estimate
@@ -105,7 +112,9 @@ def evaluate(
     horizon
         For algorithms that use it.
     arm, reward, probability
-        Names of columns; the probability is that of the arm that was shown.
+        Names of columns; the probability is that of the arm that was shown. "estimate" for a log
+        without probabilities: they are estimated from its choices, explained by the columns of
+        ``context``, with a warning and sensitivity bounds.
     subject
         Name of the column that identifies the subject; "subject" if there is one.
     order
@@ -114,7 +123,8 @@ def evaluate(
     allowed
         Name of the column of allowed arms, as lists or as text a|b; "allowed" if there is one.
     context
-        Names of further columns, for a policy that is a function.
+        Names of further columns, for a policy that is a function, and for estimated
+        probabilities.
     structure_version
         Use only decisions on this version of a structure (column "structure_version"),
         since arms may differ between versions. All by default.
@@ -168,32 +178,207 @@ def evaluate(
     >>> estimate.value, estimate.effective_sample_size, estimate.logged_value
     (4.0, 2.0, 2.75)
     """
-    used: str
-    chosen = used = _check(method, level, model, interval, resamples, structure)
-    known = _structure(structure)
-    columns = find_columns(
+    made = _evaluate_all(
         log,
-        arm=arm,
-        reward=reward,
-        probability=probability,
-        subject=subject,
-        order=order,
-        allowed=allowed,
-        context=context,
-    )
-    decisions = read_decisions(
-        log,
-        columns,
-        None if known is None else known.arms,
-        named_arms(policy),
+        [policy],
+        {
+            "structure": structure,
+            "method": method,
+            "level": level,
+            "model": model,
+            "interval": interval,
+            "limits": limits,
+            "resamples": resamples,
+            "seed": seed,
+            "horizon": horizon,
+            "progress": progress,
+        },
+        {
+            "arm": arm,
+            "reward": reward,
+            "probability": probability,
+            "subject": subject,
+            "order": order,
+            "allowed": allowed,
+            "context": context,
+        },
         structure_version,
     )
-    bounds = reward_limits(decisions.rewards, limits)
-    if interval == "betting" and bounds is None:
+    return made[0].estimate
+
+
+def compare_policies(
+    log: Any,
+    policies: Sequence[Any],
+    *,
+    against: Any = LOGGED,
+    structure: Structure | str | PathLike[str] | None = None,
+    method: Method | None = None,
+    level: float = 0.95,
+    model: Model = "posterior",
+    limits: tuple[float, float] | None = None,
+    seed: int = 0,
+    horizon: int | None = None,
+    arm: str = "arm",
+    reward: str = "reward",
+    probability: str = "probability",
+    subject: str | None = None,
+    order: str | None = None,
+    allowed: str | None = None,
+    context: Sequence[str] = (),
+    structure_version: int | None = None,
+    interval: IntervalRule = "auto",
+    resamples: int = 2000,
+    progress: Mode = "off",
+) -> PolicyComparison:
+    """Estimate the rewards of several policies from one log, and the differences between them.
+
+    Two policies on the same log share its noise. The interval of a difference is that of the
+    paired differences, clustered by subject, and often much narrower than two overlapping
+    intervals suggest. The log is read once.
+
+    Parameters
+    ----------
+    log
+        As in `evaluate`.
+    policies
+        Descriptions of policies, as in `evaluate`.
+    against
+        The policy with which they are compared; by default "logged", the log's own.
+    structure, method, level, model, limits, seed, horizon
+        As in `evaluate`.
+    arm, reward, probability, subject, order, allowed, context, structure_version
+        As in `evaluate`.
+    interval, resamples
+        As in `evaluate`, for the values of the policies; differences choose their own.
+    progress
+        As in `evaluate`.
+
+    Returns
+    -------
+    PolicyComparison
+        ``estimates``, that of ``against`` first, and ``differences``.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> generator = np.random.default_rng(1)
+    >>> shown = generator.integers(2, size=4000)
+    >>> log = pd.DataFrame({
+    ...     "arm": np.array(["a", "b"])[shown], "probability": 0.5,
+    ...     "reward": (generator.random(4000) < np.array([0.3, 0.35])[shown]).astype(int),
+    ... })
+    >>> found = compare_policies(log, ["always b"], against="uniform")
+    >>> print(found.differences[0])
+    always b minus uniform: +0.02819 per decision (95 % interval +0.0137 to +0.04268)
+    """
+    made = _evaluate_all(
+        log,
+        [against, *policies],
+        {
+            "structure": structure,
+            "method": method,
+            "level": level,
+            "model": model,
+            "interval": interval,
+            "limits": limits,
+            "resamples": resamples,
+            "seed": seed,
+            "horizon": horizon,
+            "progress": progress,
+        },
+        {
+            "arm": arm,
+            "reward": reward,
+            "probability": probability,
+            "subject": subject,
+            "order": order,
+            "allowed": allowed,
+            "context": context,
+        },
+        structure_version,
+    )
+    base = made[0]
+    differences = [
+        difference_of((one.estimate.policy, base.estimate.policy), one.units, base.units, level)
+        for one in made[1:]
+    ]
+    return PolicyComparison(tuple(one.estimate for one in made), tuple(differences))
+
+
+class _Evaluated(NamedTuple):
+    """An estimate, and the sums by subject from which it comes."""
+
+    estimate: Estimate
+    units: Units
+
+
+def _evaluate_all(
+    log: Any,
+    policies: Sequence[Any],
+    options: dict[str, Any],
+    roles: dict[str, Any],
+    structure_version: int | None,
+) -> list[_Evaluated]:
+    """Read a log once and evaluate several policies on it."""
+    structure = options.pop("structure")
+    resamples, method = options["resamples"], options.pop("method")
+    chosen = _check(
+        method, options["level"], options["model"], options["interval"], resamples, structure
+    )
+    known = _structure(structure)
+    decisions = read_decisions(
+        log,
+        find_columns(log, **roles),
+        None if known is None else known.arms,
+        [name for policy in policies for name in named_arms(policy)],
+        structure_version,
+    )
+    bounds = reward_limits(decisions.rewards, options.pop("limits"))
+    if options["interval"] == "betting" and bounds is None:
         raise InvalidInput(
             "an interval by betting needs limits of the rewards, which are not all 0 or 1; give "
             "limits=(low, high), or interval='auto'."
         )
+    if decisions.estimated:
+        _warn_of_estimated(chosen, decisions)
+    return [
+        _evaluate_one(decisions, policy, known, chosen, bounds, **options) for policy in policies
+    ]
+
+
+def _warn_of_estimated(method: str, log: DecisionLog) -> None:
+    if method == "replay":
+        raise InvalidInput(
+            "replay needs the logged probabilities, which must be uniform; use method='snips' or "
+            "'dr' with estimated ones."
+        )
+    explained = f"the columns {', '.join(log.context)}" if log.context else "no column"
+    warnings.warn(
+        f"the probabilities are estimated from the choices in the log, explained by {explained}: "
+        "if something else decided which arm was shown and also affects the reward, the values "
+        "are biased; see the sensitivity bounds.",
+        StructureWarning,
+        stacklevel=4,
+    )
+
+
+def _evaluate_one(
+    decisions: DecisionLog,
+    policy: Any,
+    known: Structure | None,
+    chosen: Method,
+    bounds: tuple[float, float] | None,
+    *,
+    level: float,
+    model: Model,
+    interval: IntervalRule,
+    resamples: int,
+    seed: int,
+    horizon: int | None,
+    progress: Mode,
+) -> _Evaluated:
+    used: str = chosen
     if isinstance(policy, str) and policy.strip().lower() == LOGGED:
         label, terms, uncovered = LOGGED, _logged_terms(decisions), 0.0
         used = "mean"
@@ -211,20 +396,24 @@ def evaluate(
         seed=seed,
     )
     found = Choice(ratio.low, ratio.high, "normal", "asked for")
+    units = sum_by_unit(
+        used,
+        decisions.rewards,
+        terms.weights,
+        decisions.subjects,
+        bounds,
+        terms.predictions,
+        terms.clipped,
+    )
     if interval == "bootstrap":
         found = found._replace(kind="bootstrap")
     elif interval != "normal":
-        units = sum_by_unit(
-            used,
-            decisions.rewards,
-            terms.weights,
-            decisions.subjects,
-            bounds,
-            terms.predictions,
-            terms.clipped,
-        )
         found = choose_interval(units, level, always_bet=interval == "betting")
-    return Estimate(
+    sensitivity: tuple[SensitivityBounds, ...] = ()
+    if decisions.estimated and used != "mean":
+        shares = terms.weights * decisions.probabilities
+        sensitivity = sensitivity_bounds(decisions.rewards, shares, decisions.probabilities)
+    estimate = Estimate(
         value=ratio.value,
         low=found.low,
         high=found.high,
@@ -239,7 +428,9 @@ def evaluate(
         uncovered=uncovered,
         interval=found.kind,
         reason=found.reason,
+        sensitivity=sensitivity,
     )
+    return _Evaluated(estimate, units)
 
 
 def _check(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from structuredbandits.evaluation._estimated_probabilities import SensitivityBounds
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -41,6 +43,9 @@ class Estimate:
         determine the value), "bootstrap", or "none" if nothing can be said.
     reason
         Why it is this one.
+    sensitivity
+        If the log's probabilities were estimated: the smallest and the largest self-normalised
+        value if the odds of these probabilities are wrong by at most a factor. Otherwise empty.
     """
 
     value: float
@@ -57,6 +62,7 @@ class Estimate:
     uncovered: float
     interval: str = "normal"
     reason: str = ""
+    sensitivity: tuple[SensitivityBounds, ...] = ()
 
     def __str__(self) -> str:
         reach = f"{100 * self.level:g} % interval {self.low:.4g} to {self.high:.4g}"

@@ -18,9 +18,9 @@ from structuredbandits.structure import FloatArray
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_MOST_SUBJECTS = 20_000
+_MOST_SUBJECTS = 5_000  # more change a model of a few factors little
 _FEW = 10.0  # rewards at which an arm's own variance counts as much as the pooled one
-_REPEATED = 50  # repeated rewards from which noise and lasting effects are told apart
+_REPEATED = 50  # repeated rewards from which noise and lasting effects are separated
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,24 +14,30 @@ import numpy as np
 
 from structuredbandits.errors import InvalidInput
 from structuredbandits.learning._cells import Engine
+from structuredbandits.learning._factors import fit_factors
 from structuredbandits.learning._mixture import (
     Mixture,
     fit_labelled,
     fit_mixture,
-    softmax,
     standard_errors,
 )
+from structuredbandits.learning._people_models import Model, belief_of
+from structuredbandits.learning._replay import replay as replay_choices
 from structuredbandits.learning._subject_table import IntArray, SubjectTable, read_subjects
 from structuredbandits.progress import Mode, reporting
 from structuredbandits.structure import Finite, FloatArray, Structure
 
 EVERYBODY = "the same for everybody"
 SEGMENTS = "segments"
+_WITH_LEVEL = " with a personal level"
+_LEVEL_ONLY = "only a personal level"
+_N_FACTORS = (0, 1, 2, 3, 4, 6, 8, 12)
 _CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 30)
 _HELD_OUT = 0.2
 _SUBJECTS_PER_KIND = 20
 _LARGEST_TABLE = 4000
 _MOST_SUBJECTS = 200_000
+_MOST_FOR_COMPARISON = 20_000  # subjects from which models that are only compared are learned
 _FIRST_CHOICES = (5, 10, 20)
 _RESTARTS = 4
 
@@ -92,8 +98,9 @@ class KindsReport:
             "subjects."
         ]
         if self.chosen == EVERYBODY:
-            lines.append("Nothing beats the same for everybody: no kinds were found.")
-            return lines
+            better = self._better(found)
+            none = "Nothing beats the same for everybody: no kinds were found."
+            return lines + (["No kinds were found.", *better] if better else [none])
         if self.chosen == SEGMENTS:
             lines.append("The segments predict the held-out subjects better than hidden kinds do.")
             return lines
@@ -101,6 +108,7 @@ class KindsReport:
             f"{self.chosen[0].upper()}{self.chosen[1:]}: the log score per held-out subject is "
             f"{found.difference:.3g} ± {found.standard_error:.2g} better than without kinds."
         )
+        lines += self._better(found)
         for number, kind in enumerate(self.kinds, start=1):
             parts = [f"kind {number} ({kind.share:.0%} of visitors)"]
             if kind.likes:
@@ -111,6 +119,17 @@ class KindsReport:
                 parts.append("more often " + ", ".join(name for name, _ in kind.segments[:2]))
             lines.append("; ".join(parts) + ".")
         return lines
+
+    def _better(self, found: ModelScore) -> list[str]:
+        """Name the model that predicts better than the chosen one but cannot be stored."""
+        best = max(self.scores, key=lambda score: score.log_score)
+        gain = best.log_score - found.log_score
+        if not best.model.endswith(_WITH_LEVEL) or gain <= 2.0 * best.standard_error:
+            return []
+        return [
+            f"{best.model[0].upper()}{best.model[1:]} would predict the held-out subjects better "
+            f"({gain:.3g} per subject), but cannot be stored as a structure yet."
+        ]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -144,7 +163,8 @@ def learn_kinds(
 
     A fifth of the subjects is held out; mixtures of 1, 2, 3, ... kinds are fitted to the others,
     and the one that predicts the held-out subjects best is fitted to all. If segment columns are
-    given, the segments are one more model to compare with, and kinds are described by them.
+    given, the segments are one more model to compare with, and kinds are described by them. The
+    report also compares kinds with a personal level and factors, unless rewards have two values.
 
     Logs in which the arms were chosen by another policy need no weights here: a likelihood is
     right as long as a choice depended only on what the subject did before (it is ignorable).
@@ -279,11 +299,52 @@ def _compare(
             worse += 1
         if worse == 2:  # more kinds only fit the noise
             break
+    chosen = best if len(sizes) > 2 or best > 1 else sizes[-1]
+    if reference is not None and not binary:
+        # A personal level needs no more kinds than were found without it.
+        smaller = [size for size in sizes if size <= chosen]
+        for name, model in _other_models(rest, held, smaller, seed):
+            rows.append(_score(name, model, model.log_scores(held), reference, held, sign))
     if held.segments and reference is not None:
         mixture = _segments(rest, binary)
         scores = mixture.log_scores(held)
         rows.append(_score(SEGMENTS, mixture, scores, reference, held, sign))
-    return tuple(rows), best if len(sizes) > 2 or best > 1 else sizes[-1]
+    return tuple(rows), chosen
+
+
+def _other_models(
+    rest: SubjectTable, held: SubjectTable, sizes: Sequence[int], seed: int
+) -> list[tuple[str, Model]]:
+    """Return models to compare kinds with: kinds with a personal level, and factors."""
+    if rest.n_subjects > _MOST_FOR_COMPARISON:
+        generator = np.random.default_rng([seed, rest.n_subjects])
+        some = generator.choice(rest.n_subjects, _MOST_FOR_COMPARISON, replace=False)
+        rest = rest.of(np.sort(some))
+
+    def kinds(size: int) -> Model:
+        return fit_mixture(rest, size, binary=False, seed=seed, restarts=2, personal_level=True)
+
+    def factors(number: int) -> Model:
+        return fit_factors(rest, number, seed=seed)
+
+    found: list[tuple[str, Model]] = []
+    dimensions = [number for number in _N_FACTORS if number < len(rest.arms)]
+    for fit, candidates, name in ((kinds, sizes, "kind"), (factors, dimensions, "factor")):
+        best: tuple[int, Model, float] | None = None
+        worse = 0
+        for size in candidates:
+            model = fit(size)
+            score = float(model.log_scores(held).mean())
+            if best is None or score > best[2]:
+                best, worse = (size, model, score), 0
+            else:
+                worse += 1
+            if worse == 2:
+                break
+        if best is not None:
+            number = f"{best[0]} {name}{'s' * (best[0] > 1)}{_WITH_LEVEL}"
+            found.append((_LEVEL_ONLY if best[0] == candidates[0] else number, best[1]))
+    return found if found[0][0] != found[-1][0] else found[:1]
 
 
 def _segments(table: SubjectTable, binary: bool) -> Mixture:
@@ -295,8 +356,8 @@ def _segments(table: SubjectTable, binary: bool) -> Mixture:
 
 
 def _score(
-    model: str,
-    mixture: Mixture,
+    name: str,
+    model: Model,
     scores: FloatArray,
     reference: FloatArray,
     held: SubjectTable,
@@ -305,16 +366,16 @@ def _score(
     difference = scores - reference
     error = float(difference.std(ddof=1) / np.sqrt(len(difference))) if len(difference) > 1 else 0.0
     return ModelScore(
-        model,
+        name,
         float(scores.mean()),
         float(difference.mean()),
         error,
-        replay(mixture, held, sign=sign),
+        replay(model, held, sign=sign),
     )
 
 
 def replay(
-    mixture: Mixture,
+    model: Model,
     table: SubjectTable,
     *,
     sign: float = 1.0,
@@ -322,9 +383,9 @@ def replay(
 ) -> dict[int, float]:
     """Return the mean reward of the first choices of subjects, on their own rewards.
 
-    Each subject is shown, one after the other, the arm that looks best by the posterior of its
-    kind, among the arms that it has rewards of and that it was not shown yet. Only subjects with
-    enough such arms count.
+    Each subject is shown, one after the other, the arm with the largest expected reward given what
+    it was shown before, among the arms that it has rewards of and that it was not shown yet. Only
+    subjects with enough such arms count.
     """
     result: dict[int, float] = {}
     n_arms = np.diff(table.counts.indptr)
@@ -332,33 +393,20 @@ def replay(
         subjects: IntArray = np.flatnonzero(n_arms >= number)
         if len(subjects) < _SUBJECTS_PER_KIND:
             continue
-        result[number] = float(np.mean(_replay(mixture, table.of(subjects), number, sign)))
+        result[number] = float(np.mean(_replay(model, table.of(subjects), number, sign)))
     return result
 
 
-def _replay(mixture: Mixture, table: SubjectTable, number: int, sign: float) -> FloatArray:
+def _replay(model: Model, table: SubjectTable, number: int, sign: float) -> FloatArray:
     earned = np.zeros(table.n_subjects)
     block = max(1, 4_000_000 // max(len(table.arms), 1))
     for first in range(0, table.n_subjects, block):
         part = slice(first, first + block)
         counts, sums = table.counts[part].toarray(), table.sums[part].toarray()
-        own = sums / np.where(counts > 0, counts, 1.0)
-        free = counts > 0
-        logs = np.tile(np.log(mixture.shares), (len(counts), 1))
-        rows = np.arange(len(counts))
-        for _ in range(number):
-            expected = sign * (softmax(logs) @ mixture.means)
-            arm = np.argmax(np.where(free, expected, -np.inf), axis=1)
-            reward = own[rows, arm]
-            earned[part] += reward
-            free[rows, arm] = False
-            means = mixture.means[:, arm].T
-            if mixture.binary:
-                gain = reward[:, None] * np.log(means) + (1 - reward)[:, None] * np.log1p(-means)
-            else:
-                gain = -np.square(reward[:, None] - means) / (2 * mixture.variances[arm][:, None])
-            logs += gain
-    return earned / number
+        own = np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), np.nan)
+        belief = belief_of(model, len(own), repeat=False)
+        earned[part] = replay_choices(belief, own[:, :, None], number, sign=sign).mean(axis=1)
+    return earned
 
 
 def _structure(
