@@ -88,8 +88,10 @@ def scores(belief: Belief, allowed: np.ndarray, rounds: float) -> np.ndarray:
     worth = (rounds * value > gaps) | (allowed == leader)
     if not (worth & (allowed != leader)).any():
         return expected
-    rates = np.minimum(value / cost, 1.0)
+    rates = np.where(worth, np.minimum(value / cost, 1.0), 0.0)
+    if rounds * rates.max() < 1:
+        return np.asarray(rounds * cost * rates - gaps)
     with np.errstate(divide="ignore"):
-        linear = np.where(worth & (rates > 0), (gaps + cost) / rates, np.inf)
+        linear = np.where(rates > 0, (gaps + cost) / rates, np.inf)
         squared = (gaps + cost) ** 2 / rates
     return np.where(linear <= 2 * linear.min(), -squared, -np.inf)

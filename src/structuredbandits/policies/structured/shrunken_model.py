@@ -9,6 +9,7 @@ import numpy as np
 
 from structuredbandits.policies.structured.hierarchical_model import (
     ErrorModel,
+    error_model,
     gaussian_model,
     implied_variance,
 )
@@ -39,6 +40,9 @@ def shrunken_model(
     >>> shrunken_model(known, None, True, 0.0).means[0].round(1)
     array([1.5, 2.5, 2. ])
     """
+    if structure.rewards.is_bernoulli and noise is None:
+        # Beta distributions are fitted across segments, which is the same shrinkage of rates.
+        return error_model(structure, None, use_prior)
     model = gaussian_model(structure, noise, use_prior)
     if structure.standard_errors is None:
         return model

@@ -86,7 +86,8 @@ class ValueOfInformation(Algorithm):
     weighted by r_j. With R rounds to follow, arm k is worth a pull if R · G_k exceeds what the pull
     costs, E[mean_g] − E[mean_k]. Of the arms that are worth it, and g, it pulls the one with the
     smallest (regret of a pull)² / G_k, among those that resolve all doubt at no more than twice the
-    least regret. If no other arm is worth it, it pulls g.
+    least regret. Where R rounds resolve the doubt with no arm (R · G_k < r for all of them), it
+    pulls the one of the largest R · G_k less its cost. If no other arm is worth it, it pulls g.
 
     For one normal arm and a known one, R · G_k = cost is close to the boundary of Chernoff and Ray,
     that of the finite-horizon Gittins index: within 3 % where the rounds to follow are worth 20 or
@@ -318,7 +319,7 @@ def score_arms(
         return
     _compare_all(memory, n_plausible, allowed, leader)
     cost = _inform(agent, memory, evidence, allowed)
-    rates, worth, least = memory.scratch[_RATES], 0, math.inf
+    rates, worth, least, largest = memory.scratch[_RATES], 0, math.inf, 0.0
     for place in range(n_allowed):
         gap = expected[leader] - expected[place]
         if place != leader and rounds * rates[place] <= gap:
@@ -327,6 +328,7 @@ def score_arms(
             worth += 1 if place != leader else 0
             rates[place] = min(rates[place] / cost, 1.0)
             least = min(least, (gap + cost) / rates[place])
+            largest = max(largest, rates[place])
     if worth == 0:
         return
     for place in range(n_allowed):
@@ -334,6 +336,10 @@ def score_arms(
         scores[place] = -math.inf
         if rates[place] > 0.0 and regret / rates[place] <= _WITHIN * least:
             scores[place] = -regret * regret / rates[place]
+    if rounds * largest < 1.0:  # the doubt cannot be resolved in time: what pays most
+        for place in range(n_allowed):
+            gap = expected[leader] - expected[place]
+            scores[place] = rounds * rates[place] * cost - gap
 
 
 @implements(decide, ValueAgent)
