@@ -21,10 +21,13 @@ def smooth_structure(n_arms: int, n_parameters: int) -> sb.Structure:
     return sb.Structure.from_table(means, sigma=SIGMA)
 
 
-def rate_structures(n_arms: int, n_parameters: int) -> tuple[sb.Structure, sb.Structure]:
-    """The smooth means rescaled to [0, 1]: with normal rewards of σ = 1/2, and with 0/1 rewards."""
+def rate_structures(
+    n_arms: int, n_parameters: int, low: float, high: float
+) -> tuple[sb.Structure, sb.Structure]:
+    """The smooth means rescaled to rates: with normal rewards of σ = 1/2, and with 0/1 rewards."""
     smooth = smooth_structure(n_arms, n_parameters)
-    rates = (smooth.means - smooth.means.min()) / np.ptp(smooth.means)
+    shares = (smooth.means - smooth.means.min()) / np.ptp(smooth.means)
+    rates = low + (high - low) * shares
     return (
         sb.Structure.from_table(rates, sigma=0.5),
         sb.Structure.from_table(rates, rewards="bernoulli"),
