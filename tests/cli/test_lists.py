@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 
 import structuredbandits as sb
+from structuredbandits.policies.bibtex import bibtex, policy_entries
 from tests.cli.conftest import Ended
 
 
@@ -38,6 +39,15 @@ def test_policies_as_json_can_be_made(call: Callable[..., Ended]) -> None:
     for row in rows:
         algorithm = sb.make_algorithm(row["name"])
         assert (row["code"], row["classical"]) == (repr(algorithm), algorithm.classical)
+
+
+def test_the_papers_behind_the_policies_as_bibtex(call: Callable[..., Ended]) -> None:
+    ended = call("policies", "--bibtex")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.strip() == bibtex()
+    assert ended.out.count("{") == ended.out.count("}")
+    assert ended.out.count("@") == len(policy_entries())
+    assert "% crop\n@inproceedings{jun2020crush," in ended.out
 
 
 def test_the_suffixes_are_all_explained(call: Callable[..., Ended]) -> None:

@@ -14,12 +14,20 @@ def policies(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON instead of the tables.")
     ] = False,
+    as_bibtex: Annotated[
+        bool, typer.Option("--bibtex", help="Print a BibTeX file of the papers behind them.")
+    ] = False,
 ) -> None:
     """List the policies and the suffixes of their names."""
     from structuredbandits.cli.output import print_json, print_table
     from structuredbandits.policies.policy_descriptions import SUFFIXES, describe_policies
     from structuredbandits.policies.registry import policy_names
 
+    if as_bibtex:
+        from structuredbandits.policies.bibtex import bibtex
+
+        print(bibtex())
+        return
     rows = describe_policies()
     if as_json:
         about = {row.name: row for row in rows}

@@ -121,7 +121,7 @@ def register(
     """
 
     def decorate(algorithm: Kind) -> Kind:
-        source = _reference_of(algorithm) if reference is None else reference
+        source = reference_of(algorithm) if reference is None else reference
         add(algorithm, Description(summary, use, source, tuple(needs), colour, line, order))
         return algorithm
 
@@ -216,7 +216,7 @@ def _import_all() -> None:
             importlib.import_module(f"{package.__name__}.{module.name}")
 
 
-def _reference_of(algorithm: type[Algorithm]) -> str:
+def reference_of(algorithm: type[Algorithm]) -> str:
     """The References section of a docstring, as one line."""
     text = inspect.cleandoc(algorithm.__doc__ or "")
     found = re.search(r"^References\n-+\n(.+?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL)

@@ -46,8 +46,8 @@ class EpsilonGreedy(Algorithm):
 
     References
     ----------
-    R. S. Sutton, A. G. Barto, "Reinforcement Learning", chapter 2; P. Auer et al. 2002 for the
-    falling rate.
+    R. S. Sutton, A. G. Barto, "Reinforcement Learning", 2018, chapter 2; P. Auer et al. 2002 for
+    the falling rate.
     """
 
     epsilon: float = number(0.1, at_least=0.0, at_most=1.0)
