@@ -103,6 +103,7 @@ NAMES = [
     "problem_names",
     "pull_many",
     "read_cells",
+    "read_log",
     "recommend",
     "simulate",
     "simulate_log",

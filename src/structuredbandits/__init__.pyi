@@ -26,6 +26,7 @@ from .evaluation import Estimate as Estimate
 from .evaluation import PolicyComparison as PolicyComparison
 from .evaluation import compare_policies as compare_policies
 from .evaluation import evaluate as evaluate
+from .evaluation import read_log as read_log
 from .evaluation import simulate_log as simulate_log
 from .holdout import Lift as Lift
 from .holdout import LiftInterval as LiftInterval

@@ -23,6 +23,7 @@ EVALUATE_EXAMPLES = examples(
     f"{_COMMAND} shop.csv --policy uniform --arm offer --reward paid --probability p",
     f"{_COMMAND} events.jsonl --policy ts-c --structure new.structure --structure-version 2",
     f"{_COMMAND} log.csv --policy ts-c,ucb-c --structure movies.structure --against uniform",
+    f"{_COMMAND} train.dat --format vw --policy uniform",
     f"{_COMMAND} old.csv --policy uniform --probability estimate --context country,device",
 )
 
@@ -133,6 +134,16 @@ def evaluate(
             help="Column of the allowed arms, written as a|b.",
         ),
     ] = None,
+    log_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            show_default=False,
+            help="vw or dsjson (Vowpal Wabbit), or obp (Open Bandit Pipeline), for a log in one "
+            "file.",
+        ),
+    ] = None,
     structure_version: Annotated[
         int | None,
         typer.Option(
@@ -173,7 +184,9 @@ def evaluate(
         "structure_version": structure_version,
         "progress": "off" if quiet else "lines",
     }
-    source = log if len(log) > 1 else log[0]
+    source: Any = log if len(log) > 1 else log[0]
+    if log_format is not None:
+        source = _foreign(log, log_format)
     names = _names(policy)
     if against != _LOGGED:
         names = [_LOGGED, *(name for name in names if name != against)]
@@ -233,6 +246,15 @@ def _print_sensitivity(estimates: list[Estimate]) -> None:
         ["policy", *factors],
         [(one.policy, *(f"{b.low:.4g} to {b.high:.4g}" for b in one.sensitivity)) for one in rows],
     )
+
+
+def _foreign(log: list[str], log_format: str) -> Any:
+    from structuredbandits.errors import InvalidInput
+    from structuredbandits.evaluation import read_log
+
+    if len(log) > 1:
+        raise InvalidInput(f"--format {log_format} reads one file, not {len(log)}; join them.")
+    return read_log(log[0], log_format)  # type: ignore[arg-type]  # it checks the format
 
 
 def _limits(text: str | None) -> tuple[float, float] | None:

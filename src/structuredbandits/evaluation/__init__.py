@@ -1,6 +1,7 @@
 """Off-policy evaluation: what another policy would have earned, estimated from a decision log."""
 
 from structuredbandits.evaluation._evaluate import compare_policies, evaluate
+from structuredbandits.evaluation._foreign_logs import read_log
 from structuredbandits.evaluation._paired_difference import Difference, PolicyComparison
 from structuredbandits.evaluation._synthetic_log import simulate_log
 from structuredbandits.evaluation._target_policy import DecisionInput
@@ -17,5 +18,6 @@ __all__ = [
     "PolicyComparison",
     "compare_policies",
     "evaluate",
+    "read_log",
     "simulate_log",
 ]
