@@ -14,7 +14,7 @@ from benchmarks.experiments import DOCS, rows_of, shrink
 from structuredbandits.experiments import reproduce
 from structuredbandits.experiments._people import BEST, CHOICES, CHOSEN, TRUTH
 from structuredbandits.experiments.runner import Kept
-from structuredbandits.learning._people_models import POPULAR
+from structuredbandits.learning.people_models import POPULAR
 
 _HEAD = """# Persons, not segments
 

@@ -15,8 +15,8 @@ from structuredbandits import experiments
 from structuredbandits.experiments import _people as people
 from structuredbandits.experiments import _people_data as people_data
 from structuredbandits.experiments.experiment import ExperimentRequest
-from structuredbandits.learning import _people_models
-from structuredbandits.learning._people_models import POPULAR
+from structuredbandits.learning import people_models
+from structuredbandits.learning.people_models import POPULAR
 
 
 def fake_data(package: str, item: str) -> pd.DataFrame:
@@ -48,8 +48,8 @@ def fake_data(package: str, item: str) -> pd.DataFrame:
 @pytest.fixture
 def few_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer models are fitted, to save time."""
-    monkeypatch.setattr(_people_models, "_N_KINDS", (1, 3))
-    monkeypatch.setattr(_people_models, "_N_FACTORS", (0, 2))
+    monkeypatch.setattr(people_models, "_N_KINDS", (1, 3))
+    monkeypatch.setattr(people_models, "_N_FACTORS", (0, 2))
 
 
 @pytest.fixture

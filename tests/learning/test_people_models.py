@@ -7,10 +7,17 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from structuredbandits.environments import Persons
-from structuredbandits.learning import _people_models
+from structuredbandits.learning import people_models
 from structuredbandits.learning._factors import Factors, fit_factors
 from structuredbandits.learning._mixture import Mixture, fit_mixture
-from structuredbandits.learning._people_models import (
+from structuredbandits.learning._replay import (
+    FactorBelief,
+    MixtureBelief,
+    SameForEveryone,
+    replay,
+)
+from structuredbandits.learning._subject_table import SubjectTable, least_variance, table_of
+from structuredbandits.learning.people_models import (
     FACTORS,
     KINDS,
     KINDS_WITH_LEVEL,
@@ -19,13 +26,6 @@ from structuredbandits.learning._people_models import (
     best_bonus,
     learn_models,
 )
-from structuredbandits.learning._replay import (
-    FactorBelief,
-    MixtureBelief,
-    SameForEveryone,
-    replay,
-)
-from structuredbandits.learning._subject_table import SubjectTable, least_variance, table_of
 
 ARMS = tuple(f"arm {k}" for k in range(8))
 
@@ -210,8 +210,8 @@ def test_a_bonus_must_not_harm() -> None:
 
 
 def test_the_right_model_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_people_models, "_N_KINDS", (1, 2, 4))
-    monkeypatch.setattr(_people_models, "_N_FACTORS", (0, 2))
+    monkeypatch.setattr(people_models, "_N_KINDS", (1, 2, 4))
+    monkeypatch.setattr(people_models, "_N_FACTORS", (0, 2))
 
     def chosen(persons: Persons, segments: tuple[object, ...] = ()) -> str:
         table: SubjectTable = table_of(persons, segments)

@@ -20,21 +20,21 @@ from structuredbandits.experiments._people_data import (
     synthetic_data,
 )
 from structuredbandits.experiments.experiment import HERE, Claim, ExperimentRequest, Outcome
-from structuredbandits.learning._mixture import Mixture
-from structuredbandits.learning._people_models import (
+from structuredbandits.learning.people_models import (
     FACTORS,
     KINDS,
     KINDS_WITH_LEVEL,
     LEVELS,
     POPULAR,
     SEGMENTS,
+    Mixture,
     PeopleModels,
     belief_of,
     best_bonus,
     learn_models,
+    replay,
+    table_of,
 )
-from structuredbandits.learning._replay import replay
-from structuredbandits.learning._subject_table import table_of
 from structuredbandits.plots import style
 from structuredbandits.structure import FloatArray
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from structuredbandits.environments import Persons
 from structuredbandits.errors import InvalidInput
-from structuredbandits.learning._mixture import Mixture
+from structuredbandits.learning.people_models import Mixture
 
 if TYPE_CHECKING:
     import pandas as pd

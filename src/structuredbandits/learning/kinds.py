@@ -21,9 +21,9 @@ from structuredbandits.learning._mixture import (
     fit_mixture,
     standard_errors,
 )
-from structuredbandits.learning._people_models import Model, belief_of
 from structuredbandits.learning._replay import replay as replay_choices
 from structuredbandits.learning._subject_table import IntArray, SubjectTable, read_subjects
+from structuredbandits.learning.people_models import Model, belief_of
 from structuredbandits.progress import Mode, reporting
 from structuredbandits.structure import Finite, FloatArray, Structure
 

@@ -14,8 +14,26 @@ import numpy as np
 from structuredbandits.learning._factors import Factors, fit_factors
 from structuredbandits.learning._mixture import Mixture, fit_labelled, fit_mixture
 from structuredbandits.learning._replay import Belief, FactorBelief, MixtureBelief, replay
-from structuredbandits.learning._subject_table import IntArray, SubjectTable
+from structuredbandits.learning._subject_table import IntArray, SubjectTable, table_of
 from structuredbandits.structure import FloatArray
+
+__all__ = [
+    "FACTORS",
+    "KINDS",
+    "KINDS_WITH_LEVEL",
+    "LEVELS",
+    "POPULAR",
+    "SEGMENTS",
+    "Factors",
+    "Mixture",
+    "Model",
+    "PeopleModels",
+    "belief_of",
+    "best_bonus",
+    "learn_models",
+    "replay",
+    "table_of",
+]
 
 POPULAR, LEVELS, SEGMENTS = "most popular", "most popular, levels removed", "segments"
 KINDS, KINDS_WITH_LEVEL, FACTORS = "kinds", "kinds with level", "factors"
