@@ -14,7 +14,7 @@
 .NOTPARALLEL:
 .SECONDARY:
 .DEFAULT_GOAL := help
-.PHONY: help demo test style types layers pytest chromium typescript bench bench-service docs generated lock clean
+.PHONY: help demo test style types layers pytest chromium nginx typescript bench bench-service docs generated lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -91,7 +91,7 @@ layers: $(VENV)/.test-package
 	@$(BIN)/lint-imports --no-logo
 
 # TESTS="tests/frame -k lock" runs only these tests.
-pytest: $(VENV)/.test-package chromium typescript
+pytest: $(VENV)/.test-package chromium nginx typescript
 	@echo "Tests"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
 
@@ -105,6 +105,17 @@ chromium:
 		else sudo -n sh -c '$(INSTALL_CHROMIUM)'; fi >/dev/null 2>&1 || \
 		echo "Chromium cannot be installed from here, so the tests of the web pages will fail:" \
 			"install it (on Debian 'apt-get install chromium') and run this again." >&2; }
+
+# The recipe of a reverse proxy is tested with a real one, which is installed in the same way.
+INSTALL_NGINX = apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nginx-light
+nginx:
+	@PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null || { \
+		echo "Installing nginx for the test of the proxy (some seconds)."; \
+		if test "$$(id -u)" = 0; then sh -c '$(INSTALL_NGINX)'; \
+		else sudo -n sh -c '$(INSTALL_NGINX)'; fi >/dev/null 2>&1 || \
+		echo "nginx cannot be installed from here, so the test of the proxy will fail:" \
+			"install it (on Debian 'apt-get install nginx-light') and run this again." >&2; }
 
 # Node.js and npm come with the packages of requirements/test.txt.
 TYPESCRIPT := clients/typescript
