@@ -94,7 +94,8 @@ class CROP(ScoreAlgorithm):
     as often as the most pulled arm of a program that gives it no pulls; proportions closer than
     1e-6 are equal; where only some arms are allowed and w has none of them, the best allowed arm at
     θ̄ is pulled. Programs use Gaussian divergences with the structure's sigma, also for other
-    rewards.
+    rewards. The conditions of the three cases and their programs are our reading of the paper; no
+    numbers of the paper were reproduced.
 
     References
     ----------

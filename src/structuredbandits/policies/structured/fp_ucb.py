@@ -76,7 +76,8 @@ class FPUCB(Algorithm):
     The paper has rewards in [0, 1] and a radius of sqrt(alpha' log t / n): alpha' = 2 alpha sigma²
     is alpha / 2 there. The default alpha = 3 is that of the other policies, so that they differ in
     their rule and not in their width. If no θ is plausible, UCB chooses among the arms that are
-    best at some θ; this is our choice.
+    best at some θ; this is our choice. The rule among the competitive arms is our reading of the
+    paper; no numbers of the paper were reproduced.
 
     Parameters
     ----------
