@@ -5,8 +5,11 @@ import pandas as pd
 import pytest
 
 import structuredbandits as sb
+from structuredbandits.evaluation._decision_log import find_columns, read_decisions
+from structuredbandits.evaluation._ips import choice_probabilities
 from structuredbandits.evaluation._target_policy import AlgorithmTarget
 from structuredbandits.policies.registry import make_algorithm
+from structuredbandits.progress import reporting
 
 STRUCTURE = sb.Structure.from_table(
     [[0.9, 0.1, 0.5], [0.2, 0.8, 0.5], [0.4, 0.5, 0.7]], arms=["a", "b", "c"], sigma=0.5
@@ -95,3 +98,35 @@ def test_logs_go_to_files_and_back(tmp_path: object) -> None:
         direct = sb.evaluate(log, "uniform", structure=structure, method=method)  # type: ignore[arg-type]
         read = sb.evaluate(path, "uniform", structure="movielens", method=method)  # type: ignore[arg-type]
         assert read.value == pytest.approx(direct.value)
+
+
+@pytest.mark.parametrize("name", ["ucb", "ts", "ucb-c", "ts-c", "hierarchical", "ts(floor=0.1)"])
+@pytest.mark.parametrize("limited", [False, True])
+def test_all_decisions_at_once_are_those_one_by_one(name: str, limited: bool) -> None:
+    """Subjects of different lengths; within a thousandth, as `probabilities_many` promises."""
+    generator = np.random.default_rng(6)
+    who = np.repeat(np.arange(12), generator.integers(1, 9, size=12))
+    log = pd.DataFrame(
+        {
+            "subject": who,
+            "arm": generator.choice(["a", "b"], len(who)),
+            "reward": generator.normal(0.5, 0.5, len(who)).round(1),
+            "probability": 0.5,
+        }
+    )
+    if limited:
+        log["allowed"] = [["a|b", "a|b|c"][k] for k in generator.integers(2, size=len(who))]
+    roles = {"arm": "arm", "reward": "reward", "probability": "probability"}
+    more = {"subject": None, "order": None, "allowed": None, "context": ()}
+    read = read_decisions(log, find_columns(log, **roles, **more), STRUCTURE.arms)
+    structure = sb.Structure.from_table(
+        STRUCTURE.means, arms=STRUCTURE.arms, sigma=0.5, standard_errors=np.full((3, 3), 0.1)
+    )
+    with reporting("off", "", 1) as reporter:
+        at_once = AlgorithmTarget(make_algorithm(name), structure, rounds=10, batch=True)
+        one_by_one = AlgorithmTarget(make_algorithm(name), structure, rounds=10)
+        found = choice_probabilities(at_once, read, reporter)
+        expected = choice_probabilities(one_by_one, read, reporter)
+    assert not one_by_one.is_batch
+    tolerance = 1e-3 if name in ("ts", "ts-c", "hierarchical") else 1e-12
+    np.testing.assert_allclose(found, expected, atol=tolerance)

@@ -165,7 +165,7 @@ def read_decisions(
         frame = latest_rows(frame)
     frame = _of_version(frame, columns, structure_version)
     frame, subjects, names = _in_order(frame, columns)
-    labels = _texts(frame[columns.arm], "arm")
+    codes, labels = _codes(frame[columns.arm], "arm")
     limits = None if columns.allowed is None else _allowed_lists(frame[columns.allowed])
     try:
         known = _all_arms(labels, limits, arms, more_arms)
@@ -173,7 +173,7 @@ def read_decisions(
         hint = _several_versions(frame, columns)
         raise UnknownArm(f"{error}{hint}") from None
     position = {name: k for k, name in enumerate(known)}
-    chosen = np.array([position[name] for name in labels], dtype=np.int64)
+    chosen = np.array([position[name] for name in labels], dtype=np.int64)[codes]
     mask = None if limits is None else _mask(limits, position)
     context = {name: frame[name].to_numpy() for name in columns.context}
     if columns.probability is not None:
@@ -277,14 +277,18 @@ def _in_order(
     return frame.iloc[by_subject].reset_index(drop=True), codes[by_subject], np.asarray(names)
 
 
-def _texts(column: pd.Series[Any], what: str) -> list[str]:
-    missing = column.isna().to_numpy(dtype=bool)
+def _codes(column: pd.Series[Any], what: str) -> tuple[np.ndarray, list[str]]:
+    """Return (rows,) numbers of the different values, and these values as text."""
+    import pandas as pd
+
+    codes, values = pd.factorize(column)
+    missing = codes < 0
     if missing.any():
         raise InvalidInput(
             f"column {column.name!r} is empty in {int(missing.sum()):,} rows; give every decision "
             f"its {what}."
         )
-    return [_text(value) for value in column.tolist()]
+    return np.asarray(codes), [_text(value) for value in list(values)]
 
 
 def _text(value: object) -> str:

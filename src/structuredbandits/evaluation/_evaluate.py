@@ -151,6 +151,9 @@ def evaluate(
     decisions as uncorrelated given the past. Use "dr" with a structure learned
     from other data than the log itself.
 
+    The probabilities of an algorithm are those of `probabilities_many`, which are within a
+    thousandth of `Policy.probabilities` and the ones that the service logs.
+
     The normal interval needs many decisions that determine the value. If few do, since the policy
     differs from the log or rewards are rare, it is far too short. Then bounded rewards get an
     interval by betting, which holds for any number of decisions and for logs of policies that
@@ -479,7 +482,9 @@ def _terms(
     """Run the policy along the log; return its label, its terms and the uncovered share."""
     rounds = log.longest if log.has_subjects else len(log)
     with reporting(progress, "compiling", 1) as reporter, _announcing(policy, reporter):
-        target = make_target(policy, log.arms, structure, rounds, horizon, seed)
+        target = make_target(
+            policy, log.arms, structure, rounds, horizon, seed, batch=method != "replay"
+        )
     with reporting(progress, f"evaluating {target.label}", len(log)) as reporter:
         if method == "replay":
             generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from structuredbandits.evaluation._decision_log import DecisionLog
 from structuredbandits.evaluation._interval_choice import Predictions
-from structuredbandits.evaluation._target_policy import FixedTarget, Target
+from structuredbandits.evaluation._target_policy import AlgorithmTarget, FixedTarget, Target
 from structuredbandits.progress import Reporter
 from structuredbandits.structure import FloatArray
 
@@ -35,6 +35,8 @@ def choice_probabilities(target: Target, log: DecisionLog, reporter: Reporter) -
     if isinstance(target, FixedTarget) and log.allowed is None:
         reporter.advance(len(log))
         return np.broadcast_to(target.shares, (len(log), len(log.arms)))
+    if isinstance(target, AlgorithmTarget) and target.is_batch:
+        return target.all_probabilities(log, reporter.advance)
     shares = np.empty((len(log), len(log.arms)))
     last = -1
     for row in range(len(log)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from structuredbandits.confidence.evidence import new_blocks, rows_of
 from structuredbandits.errors import InvalidInput, InvalidPolicy, InvalidReward, suggestion
 from structuredbandits.structure.parameters import FloatArray
 
@@ -125,7 +126,9 @@ class AlgorithmTarget:
         rounds: int,
         horizon: int | None = None,
         seed: int | np.random.SeedSequence = 0,
+        batch: bool = False,
     ) -> None:
+        from structuredbandits.policies.batch import Shares
         from structuredbandits.policies.run import Run
 
         if algorithm.external is not None:
@@ -134,14 +137,73 @@ class AlgorithmTarget:
                 "give a function of a DecisionInput in its place."
             )
         self.label = algorithm.label
+        self._structure = structure
         self._unit, self._sign = algorithm.refuses_other_rewards(structure), structure.sign
-        self._run = Run(algorithm, structure, seed=seed, horizon=horizon or 0, rounds=rounds + 2)
+        self._shares: Shares | None = None
+        if batch and algorithm.compiles_shares(structure):
+            self._shares = Shares(algorithm, structure, horizon)
+        else:
+            self._run = Run(
+                algorithm, structure, seed=seed, horizon=horizon or 0, rounds=rounds + 2
+            )
         self._warm_up()
 
     def _warm_up(self) -> None:
         """Compile everything now, so that the estimated time that is left excludes it."""
+        if self._shares is not None:
+            first = new_blocks(self._structure.sigma, 1)
+            everything = np.arange(self._structure.n_arms)
+            self._shares.of(first, np.zeros(1, dtype=np.int64), everything)
+            return
         self._run.learn(0, 0.0)
         self._run.restart()
+
+    def all_probabilities(self, log: DecisionLog, advance: Callable[[int], None]) -> FloatArray:
+        """Return (decisions, arms): the probabilities in all decisions of a log.
+
+        The subjects are served side by side: first the first decision of each, then the second.
+        """
+        assert self._shares is not None
+        subjects = log.subjects if log.has_subjects else np.zeros(len(log), dtype=np.int64)
+        sizes = np.bincount(subjects)
+        firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        result = np.empty((len(log), len(log.arms)))
+        blocks = new_blocks(self._structure.sigma, len(sizes))
+        evidence = rows_of(blocks)
+        everything = np.arange(len(log.arms))
+        gains = np.array(
+            [
+                self._gain(arm, reward)
+                for arm, reward in zip(log.chosen.tolist(), log.rewards.tolist(), strict=True)
+            ]
+        )
+        # Sorted by length, the subjects that have a decision left are the first ones.
+        order = np.argsort(-sizes, kind="stable")
+        left = len(sizes) - np.searchsorted(np.sort(sizes), np.arange(int(sizes.max())), "right")
+        for t, number in enumerate(left.tolist()):
+            active = order[:number]
+            rows = firsts[active] + t
+            decided = np.full(number, t, dtype=np.int64)
+            if log.allowed is None:
+                result[rows] = self._shares.of(blocks[active], decided, everything)
+            else:
+                masks, kinds = np.unique(log.allowed[rows], axis=0, return_inverse=True)
+                for place, mask in enumerate(masks):
+                    own = kinds.reshape(-1) == place
+                    result[rows[own]] = self._shares.of(
+                        blocks[active[own]], decided[own], np.flatnonzero(mask)
+                    )
+            arms, gained = log.chosen[rows], gains[rows]
+            evidence.counts[active, arms] += 1.0
+            evidence.sums[active, arms] += gained
+            evidence.squares[active, arms] += gained * gained
+            advance(number)
+        return result
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether all decisions of a log are answered at once."""
+        return self._shares is not None
 
     def start(self) -> None:
         """Begin with a new subject, of whom nothing is known."""
@@ -178,7 +240,7 @@ class AlgorithmTarget:
         self._run.undo_decision(arm)
 
     def _gain(self, arm: int, reward: float) -> float:
-        self._run.structure.rewards.check(self._run.structure.arms, arm, reward)
+        self._structure.rewards.check(self._structure.arms, arm, reward)
         if self._unit and not 0.0 <= reward <= 1.0:
             raise InvalidReward(
                 f"the log has a reward {reward:g}, but {self.label} needs rewards between 0 and 1; "
@@ -232,6 +294,7 @@ def make_target(
     rounds: int,
     horizon: int | None,
     seed: int,
+    batch: bool = False,
 ) -> Target:
     """Return the target that a description of a policy means.
 
@@ -241,6 +304,8 @@ def make_target(
         "uniform"; "always NAME" or "always(arm='NAME')" for one arm; a mapping from arms to
         probabilities; a function of a `DecisionInput`; an algorithm or its name, which needs a
         structure.
+    batch
+        Whether only `AlgorithmTarget.all_probabilities` will be asked, which is faster.
     """
     from structuredbandits.policies.algorithm import Algorithm
     from structuredbandits.policies.registry import make_algorithm
@@ -262,7 +327,7 @@ def make_target(
             f"policy {algorithm.label!r} needs a structure, at least for its arms and sigma; give "
             "structure=."
         )
-    return AlgorithmTarget(algorithm, structure, rounds, horizon, seed)
+    return AlgorithmTarget(algorithm, structure, rounds, horizon, seed, batch)
 
 
 _UNIFORM, _ALWAYS = "uniform", "always "
