@@ -177,7 +177,7 @@ def experiment_ids() -> tuple[str, ...]:
     >>> experiment_ids()[:3]
     ('setup', 'steps', 'c-of-theta')
     """
-    return tuple(_BY_ID)
+    return tuple(experiment.id for experiment in _ALL)
 
 
 def experiments_with_data() -> tuple[str, ...]:
