@@ -80,6 +80,12 @@ def movielens_folder(folder: Path, *, million: bool = False) -> Path:
     return folder
 
 
+def test_people_is_known_but_not_part_of_all() -> None:
+    assert experiments.load_experiment("people").shows.endswith(".")
+    assert "people" not in experiments.experiment_ids()
+    assert experiments.experiments_with_data() == ("people",)
+
+
 def test_the_installed_data_sets(fake_package: None) -> None:
     found = {data.name: data for data in (load() for load in people_data.installed_data())}
     assert list(found) == ["statements", "spending", "lecturers", "departments", "small-films"]
