@@ -109,16 +109,17 @@ def test_a_body_of_very_many_values_is_refused_before_it_is_parsed(locked: Api) 
 @pytest.mark.parametrize("path", ["/v1/lab/problems", "/v1/lab/looks", "/metrics"])
 def test_the_lab_and_the_metrics_ask_for_a_key(locked: Api, path: str) -> None:
     locked.create()
-    with httpx.Client(base_url=locked.client.base_url) as stranger:
+    # The process of the lab may take a while to start.
+    with httpx.Client(base_url=locked.client.base_url, timeout=600.0) as stranger:
         assert code(stranger.get(path)) == (401, "no_key")
         assert stranger.get(path, headers=key(locked, "read")).status_code == 200
         deciding = stranger.get(path, headers=key(locked, "decide"))
         single = stranger.get(path, headers=key(locked, "read", experiment="shop"))
+        assert code(deciding) == (403, "scope_missing")
         if path == "/metrics":  # they name every experiment
-            assert code(deciding) == (403, "scope_missing")
             assert code(single) == (403, "one_experiment_only")
         else:
-            assert (deciding.status_code, single.status_code) == (200, 200)
+            assert single.status_code == 200
 
 
 @pytest.mark.parametrize("length", [b"9" * 30, b"9" * 5_000, b"-1", b"1e3", "\u0661".encode()])

@@ -2328,7 +2328,7 @@ export interface components {
             horizon?: number | null;
             /**
              * Length
-             * @description How many rounds a subject has, for policies that use it: the mean, or pairs of a number and its share. By default that of the structure.
+             * @description How many rounds each subject has, for policies that use it: the mean, or pairs of a number and its share. By default that of the structure.
              * @example 30
              * @example [
              *       [

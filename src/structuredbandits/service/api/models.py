@@ -83,7 +83,7 @@ class Settings(Strict):
     )
     length: Length | None = Field(
         default=None,
-        description="How many rounds a subject has, for policies that use it: the mean, or pairs "
+        description="How many rounds each subject has, for policies that use it: the mean, or pairs "
         "of a number and its share. By default that of the structure.",
         examples=[30, [[10, 0.75], [100, 0.25]]],
     )
