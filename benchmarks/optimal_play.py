@@ -17,7 +17,7 @@ POLICY = "value-of-information"
 
 
 def layer(played: int) -> np.ndarray:
-    """All states after so many rounds: (states, 4) pulls and successes of arm 1, then of arm 2."""
+    """All states after this many rounds: (states, 4) pulls and successes, of arm 1 and of arm 2."""
     states = [
         (first, wins, played - first, others)
         for first in range(played + 1)
@@ -51,7 +51,7 @@ class Tiny:
         self.rates, self.prior, self.rounds = rates, prior / prior.sum(), rounds
 
     def structure(self) -> sb.Structure:
-        """What a policy is told."""
+        """What a policy knows."""
         return sb.Structure.from_table(self.rates, prior=self.prior, rewards="bernoulli")
 
     def _backwards(self) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:

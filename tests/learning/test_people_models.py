@@ -8,14 +8,14 @@ from scipy.stats import multivariate_normal
 
 from structuredbandits.environments import Persons
 from structuredbandits.learning import people_models
-from structuredbandits.learning._factors import Factors, fit_factors
-from structuredbandits.learning._mixture import Mixture, fit_mixture
-from structuredbandits.learning._replay import (
+from structuredbandits.learning._choice_replay import (
     FactorBelief,
     MixtureBelief,
     SameForEveryone,
     replay,
 )
+from structuredbandits.learning._factors import Factors, fit_factors
+from structuredbandits.learning._mixture import Mixture, fit_mixture
 from structuredbandits.learning._subject_table import SubjectTable, least_variance, table_of
 from structuredbandits.learning.people_models import (
     FACTORS,

@@ -28,7 +28,7 @@ DEFAULTS = {
     sb.Uniform: {},
     sb.Always: {"arm": None},
     sb.Greedy: {"noise": None},
-    sb.PriorIndex: {"noise": None},
+    sb.PriorIndex: {"noise": None, "length": None},
     sb.Competitive: {
         "alpha": 3.0,
         "informative": None,

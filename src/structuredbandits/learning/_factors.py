@@ -68,7 +68,7 @@ class Factors:
         return posterior.scores + np.bincount(cells.subject, within, table.n_subjects)
 
 
-class _Cells(NamedTuple):
+class _ObservedCells(NamedTuple):
     """The rewards of one subject and arm per row: number, mean and squared deviations from it."""
 
     subject: IntArray
@@ -99,7 +99,7 @@ def fit_factors(
         chosen = generator.choice(table.n_subjects, _MOST_SUBJECTS, replace=False)
         table = table.of(np.sort(chosen))
     cells = _cells(table)
-    fit = _Fit(cells, table.n_subjects, len(table.arms), dimension, generator)
+    fit = _FactorFit(cells, table.n_subjects, len(table.arms), dimension, generator)
     fit.least = least_variance(table)
     before = -np.inf
     for _ in range(iterations):
@@ -110,12 +110,12 @@ def fit_factors(
     return fit.model
 
 
-class _Fit:
+class _FactorFit:
     """One fit: the current model, and the variances of its priors."""
 
     def __init__(
         self,
-        cells: _Cells,
+        cells: _ObservedCells,
         n_subjects: int,
         n_arms: int,
         dimension: int,
@@ -211,17 +211,17 @@ def _pooled(total: FloatArray, number: FloatArray, arm: IntArray, n_arms: int) -
     return np.asarray((totals + _FEW * pooled) / (numbers + _FEW))
 
 
-def _cells(table: SubjectTable) -> _Cells:
+def _cells(table: SubjectTable) -> _ObservedCells:
     rows = table.counts.tocoo()
     subject, arm = (np.asarray(place, dtype=np.int64) for place in rows.coords)
     number = np.asarray(rows.data, dtype=float)
     mean = np.asarray(table.sums[subject, arm], dtype=float).ravel() / number
     squares = np.asarray(table.squares[subject, arm], dtype=float).ravel()
     deviations = np.where(number > 1, np.maximum(squares - number * mean * mean, 0.0), 0.0)
-    return _Cells(subject, arm, number, mean, deviations)
+    return _ObservedCells(subject, arm, number, mean, deviations)
 
 
-def _precision(model: Factors, cells: _Cells) -> FloatArray:
+def _precision(model: Factors, cells: _ObservedCells) -> FloatArray:
     """Return the precision of each cell's mean, given θ and b."""
     return np.asarray(1.0 / (model.lasting[cells.arm] + model.noise[cells.arm] / cells.number))
 
@@ -234,7 +234,7 @@ def _sparse(
     return csr_array((values, (row, column)), shape=shape)
 
 
-def _posterior(model: Factors, cells: _Cells, n_subjects: int) -> _Posterior:
+def _posterior(model: Factors, cells: _ObservedCells, n_subjects: int) -> _Posterior:
     w = model.weights
     q = w.shape[1]
     weight = _precision(model, cells)

@@ -14,6 +14,7 @@ import numpy as np
 
 from structuredbandits.errors import InvalidInput
 from structuredbandits.learning._cells import Engine
+from structuredbandits.learning._choice_replay import replay as replay_choices
 from structuredbandits.learning._factors import fit_factors
 from structuredbandits.learning._mixture import (
     Mixture,
@@ -21,7 +22,6 @@ from structuredbandits.learning._mixture import (
     fit_mixture,
     standard_errors,
 )
-from structuredbandits.learning._replay import replay as replay_choices
 from structuredbandits.learning._subject_table import IntArray, SubjectTable, read_subjects
 from structuredbandits.learning.people_models import Model, belief_of
 from structuredbandits.progress import Mode, reporting

@@ -11,9 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structuredbandits.learning._choice_replay import (
+    FactorBelief,
+    MixtureBelief,
+    SubjectBelief,
+    replay,
+)
 from structuredbandits.learning._factors import Factors, fit_factors
 from structuredbandits.learning._mixture import Mixture, fit_labelled, fit_mixture
-from structuredbandits.learning._replay import Belief, FactorBelief, MixtureBelief, replay
 from structuredbandits.learning._subject_table import IntArray, SubjectTable, table_of
 from structuredbandits.structure import FloatArray
 
@@ -153,7 +158,7 @@ def _best_size(
     return best
 
 
-def belief_of(model: Model, n_persons: int, repeat: bool) -> Belief:
+def belief_of(model: Model, n_persons: int, repeat: bool) -> SubjectBelief:
     """Return the belief of a model before the first reward."""
     if isinstance(model, Mixture):
         return MixtureBelief(model, n_persons)

@@ -13,6 +13,8 @@ from structuredbandits.errors import InvalidInput
 Length = float | tuple[tuple[float, float], ...]
 
 _MOST = 1e15
+# Sums of shares that differ from 1 by less were divided by their sum.
+_SAME = 1e-12
 
 
 def read_length(length: Any, error: type[InvalidInput] = InvalidInput) -> Length | None:
@@ -45,6 +47,8 @@ def read_length(length: Any, error: type[InvalidInput] = InvalidInput) -> Length
         if share > 0.0:
             shares[end] = shares.get(end, 0.0) + share
     total = math.fsum(shares.values())
+    if abs(total - 1.0) < _SAME:  # divided before: reading it again changes nothing
+        return tuple(shares.items())
     return tuple((end, share / total) for end, share in shares.items())
 
 

@@ -16,7 +16,7 @@ from structuredbandits.learning._subject_table import IntArray
 from structuredbandits.structure import FloatArray
 
 
-class Belief(Protocol):
+class SubjectBelief(Protocol):
     """What a model thinks of a number of persons."""
 
     def expected(self) -> FloatArray:
@@ -165,7 +165,7 @@ class FactorBelief:
 
 
 def replay(
-    belief: Belief,
+    belief: SubjectBelief,
     draws: FloatArray,
     number: int,
     *,
