@@ -12,9 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structuredbandits.errors import InvalidInput
-from structuredbandits.evaluation._decision_log import read_probabilities
-from structuredbandits.evaluation._interval_choice import has_lost_weight, influence_of
-from structuredbandits.evaluation._target_policy import fixed_target, named_arms, shares_of
+from structuredbandits.evaluation.shared_parts import (
+    fixed_target,
+    has_lost_weight,
+    influence_of,
+    named_arms,
+    read_probabilities,
+    shares_of,
+)
 from structuredbandits.holdout._group_log import GroupLog
 from structuredbandits.structure import FloatArray
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from structuredbandits.errors import InvalidInput
-from structuredbandits.evaluation._decision_log import latest_rows, read_rewards
+from structuredbandits.evaluation.shared_parts import latest_rows, read_rewards
 from structuredbandits.learning.log_reader import (
     check_columns,
     column_names,
