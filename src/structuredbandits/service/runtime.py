@@ -38,6 +38,7 @@ from structuredbandits.service.experiments.stored_experiment import (
 from structuredbandits.service.jobs.scheduler import Scheduler
 from structuredbandits.service.metrics import Metrics
 from structuredbandits.service.reporting.aggregates import AggregateCache
+from structuredbandits.service.request_context import current_request
 from structuredbandits.service.security.key_cache import KeyCache
 from structuredbandits.service.security.key_use import KeyUse
 from structuredbandits.service.security.token_buckets import TokenBuckets
@@ -294,7 +295,11 @@ class Service:
             self.experiment_cache.version(connection, found, found.version)
             return found
 
-        return await self._load(name, load)
+        found = await self._load(name, load)
+        context = current_request.get()
+        if context is not None:
+            context.experiment = name
+        return found
 
     async def version(self, experiment: StoredExperiment, number: int) -> Version:
         """A version of an experiment's structure."""

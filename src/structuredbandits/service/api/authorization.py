@@ -5,7 +5,6 @@ A route checks its key before it reads the body, so that an unauthorized request
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, cast
 
@@ -20,7 +19,6 @@ from structuredbandits.service.request_context import current_request
 from structuredbandits.service.runtime import Service
 from structuredbandits.service.security.api_keys import EVERYTHING, Grant
 
-_EXPERIMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _GRANT = "structuredbandits.grant"
 _bearer = HTTPBearer(
     auto_error=False, description="An API key, as created by `structuredbandits keys`."
@@ -41,9 +39,9 @@ async def grant_of(request: Request) -> Grant:
     """Return the grant of the request's key."""
     service, context = behind(request), current_request.get()
     if context is not None:
-        experiment = str(request.path_params.get("experiment", ""))
-        # Whatever else a path may contain does not get into the log.
-        context.experiment = experiment if _EXPERIMENT.fullmatch(experiment) else None
+        named = str(request.path_params.get("experiment", ""))
+        # Only what exists gets into the log: a path may contain anything, such as a key.
+        context.experiment = None if service.experiment_cache.known(named) is None else named
     if service.settings.insecure:
         return EVERYTHING
     kind, _, text = request.headers.get("authorization", "").partition(" ")

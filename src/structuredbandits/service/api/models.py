@@ -83,8 +83,8 @@ class Settings(Strict):
     )
     length: Length | None = Field(
         default=None,
-        description="How many rounds each subject has, for policies that use it: the mean, or pairs "
-        "of a number and its share. By default that of the structure.",
+        description="How many rounds each subject has, for policies that use it: the mean, or "
+        "pairs of a number and its share. By default that of the structure.",
         examples=[30, [[10, 0.75], [100, 0.25]]],
     )
     floor: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = Field(
