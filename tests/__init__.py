@@ -1,1 +1,1 @@
-"""The tests. This file makes them a package that comes before packages of the same name elsewhere."""
+"""The tests, as a package that comes before packages of the same name elsewhere."""

@@ -80,7 +80,7 @@ def test_the_picture_is_made_by_its_script(tmp_path: Path) -> None:
     code = (
         "from pathlib import Path\n"
         "from runpy import run_path\n"
-        f"run_path({str(script)!r})['draw'](Path(), runs=2)\n"
+        f"run_path({str(script)!r})['draw'](Path(), runs=1, longest=60)\n"
     )
     run_code(code, tmp_path)
     drawn = {path.name for path in tmp_path.glob("*.png")}

@@ -1,18 +1,20 @@
-"""Draw the pictures of README.md: `python docs/images/draw.py`."""
+"""Draw the picture of README.md: `python docs/images/draw.py`."""
 
 import sys
 from pathlib import Path
 
 import structuredbandits as sb
+from structuredbandits.experiments._first_interactions import LONG, SHORT, compare_visits
+from structuredbandits.experiments.experiment import ExperimentRequest
 
 HERE = Path(__file__).parent
-POLICIES = ["ucb", "ucb-s", "ucb-c", "ts", "ts-c"]
 
 
-def draw(folder: Path = HERE, runs: int = 100) -> Path:
-    """Draw the regret of five policies for four visitor types."""
-    path = folder / "movielens.png"
-    sb.simulate("movielens", POLICIES, runs=runs, seed=0).plot(path)
+def draw(folder: Path = HERE, runs: int = 2, longest: int = LONG) -> Path:
+    """Draw what five policies lose per interaction in a short and in a long visit."""
+    path = folder / "first-interactions.png"
+    outcome = compare_visits(ExperimentRequest(runs, 0, -1, sb.simulate), (SHORT, longest))
+    outcome.figure.savefig(path, dpi=130)
     return path
 
 

@@ -63,11 +63,11 @@ def test_json_of_all_theta() -> None:
 
 
 def test_labels_get_a_few_radii_by_themselves() -> None:
-    shown = call("movielens")
+    shown = call("movielens", "--fast")
     assert "C(0.05)" in shown
     assert "C(0.2)" in shown
     assert "published values for such data use one" in " ".join(shown.split())
-    own = call_json("movielens", "--epsilon", "0.3", "--theta", "67")
+    own = call_json("movielens", "--epsilon", "0.3", "--theta", "67", "--fast")
     assert [entry["epsilon"] for entry in own["thetas"][0]["C_epsilon"]] == [0.3]
     flat = Structure.from_table([[1, 1], [1, 1]], sigma=1)
     assert usual_radii(flat) == ()

@@ -27,10 +27,16 @@ SHORT, LONG = 50, 5_000
 
 def first_interactions(request: ExperimentRequest) -> Outcome:
     """Regret per interaction over a short and a long visit, on MovieLens by shares."""
-    tables = [_regret(request, horizon) for horizon in (SHORT, LONG)]
+    return compare_visits(request, (SHORT, LONG))
+
+
+def compare_visits(request: ExperimentRequest, horizons: tuple[int, int]) -> Outcome:
+    """Compare policies in visits of two lengths."""
+    tables = [_regret(request, horizon) for horizon in horizons]
     table = pd.concat(tables, ignore_index=True)
-    settings = {"runs": request.runs, "seed": request.seed, "horizons": [SHORT, LONG]}
-    return Outcome({"first interactions": _figure(table)}, table, _claims(table), settings)
+    settings = {"runs": request.runs, "seed": request.seed, "horizons": list(horizons)}
+    figures = {"first interactions": _figure(table, horizons)}
+    return Outcome(figures, table, _claims(table, horizons), settings)
 
 
 def _regret(request: ExperimentRequest, horizon: int) -> pd.DataFrame:
@@ -47,7 +53,7 @@ def _regret(request: ExperimentRequest, horizon: int) -> pd.DataFrame:
         runs=request.runs,
         seed=request.seed,
         n_jobs=request.n_jobs,
-        checkpoints=horizon if horizon == SHORT else "log",
+        checkpoints=horizon if horizon <= SHORT else "log",
         progress="off",
     )
     by_round = np.einsum("ptr,t->pr", results.mean(), known.prior) / results.rounds
@@ -67,9 +73,9 @@ def _last(table: pd.DataFrame, horizon: int) -> dict[str, float]:
     return dict(zip(rows["policy"], rows["regret_per_interaction"], strict=True))
 
 
-def _claims(table: pd.DataFrame) -> tuple[Claim, ...]:
+def _claims(table: pd.DataFrame, horizons: tuple[int, int]) -> tuple[Claim, ...]:
     claims = []
-    for horizon, limit in ((SHORT, 1.02), (LONG, 1.0)):
+    for horizon, limit in zip(horizons, (1.02, 1.0), strict=True):
         last = _last(table, horizon)
         rival = min((BASELINE, "prior-index"), key=lambda name: last[name])
         ratio = last[DEFAULT] / last[rival]
@@ -85,10 +91,10 @@ def _claims(table: pd.DataFrame) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def _figure(table: pd.DataFrame) -> Figure:
+def _figure(table: pd.DataFrame, horizons: tuple[int, int]) -> Figure:
     """Draw regret per interaction against the interactions so far, for both visits."""
     drawn = style.figure(9.6, 4.0, arranged=True)
-    for place, horizon in enumerate((SHORT, LONG)):
+    for place, horizon in enumerate(horizons):
         axes = drawn.add_subplot(1, 2, place + 1)
         part = table[table["interactions"] == horizon]
         for policy in POLICIES:
@@ -104,7 +110,7 @@ def _figure(table: pd.DataFrame) -> Figure:
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel("interactions of a visitor so far")
         axes.set_ylabel("stars lost per interaction")
-        if horizon == LONG:
+        if place == 1:
             axes.set_xscale("log")
             axes.legend(frameon=False, fontsize=style.SMALL_SIZE, loc="upper right")
         style.title(axes, _finding(table, horizon))

@@ -27,7 +27,7 @@ from structuredbandits.service.storage.migrate import (
     newest_version,
     schema_version,
 )
-from structuredbandits.structure._zip_entries import check_entries
+from structuredbandits.structure.zip_entries import check_entries
 
 FORMAT = "structuredbandits.backup"
 _ABOUT = "backup.json"

@@ -3,7 +3,7 @@
 It does not depend on policies, environments or the embedded problems.
 """
 
-from structuredbandits.structure._files import read_structure
+from structuredbandits.structure._files import read_structure, structure_from_bytes
 from structuredbandits.structure._finite import Finite
 from structuredbandits.structure._grids import Box, Interval
 from structuredbandits.structure._piecewise import PiecewiseLinear, Segment
@@ -39,4 +39,5 @@ __all__ = [
     "read_structure",
     "require_structure",
     "show_theta",
+    "structure_from_bytes",
 ]

@@ -29,10 +29,10 @@ from structuredbandits.structure._finite import Finite
 from structuredbandits.structure._grids import Box, Interval
 from structuredbandits.structure._mean_models import Linear, MeanModel, Pieces
 from structuredbandits.structure._piecewise import PiecewiseLinear
-from structuredbandits.structure._zip_entries import check_entries
 from structuredbandits.structure.parameters import FloatArray, Parameters, brief
 from structuredbandits.structure.reward_family import Rewards
 from structuredbandits.structure.structure import Structure
+from structuredbandits.structure.zip_entries import check_entries
 
 FORMAT = "structuredbandits.structure"
 VERSION = 2

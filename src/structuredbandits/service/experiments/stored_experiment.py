@@ -27,7 +27,7 @@ from structuredbandits.service.settings import Limits
 from structuredbandits.service.storage import tables
 from structuredbandits.service.storage.database import now
 from structuredbandits.structure import Structure
-from structuredbandits.structure import _files as structure_files
+from structuredbandits.structure import structure_from_bytes as read_bytes
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 # What a request can name, also as a part of a path; there "." and ".." are taken for folders.
@@ -97,7 +97,7 @@ def unusable(name: str, reason: str) -> RequestError:
 
 def structure_from_bytes(content: bytes, limits: Limits | None = None) -> Structure:
     """The structure in the bytes of a structure file."""
-    structure = structure_files.structure_from_bytes(content)
+    structure = read_bytes(content)
     bound = limits or Limits()
     if structure.n_arms > bound.arms or structure.n_arms * structure.n_parameters > bound.means:
         raise InvalidInput(
