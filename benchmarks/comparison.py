@@ -166,6 +166,8 @@ structuredbandits {version} and Python {python}.
 - **The joint set (`-cj`)** combines the rewards of all arms at the cost of a term log |Θ|: with
   many arms (movielens) it rules out more θ than separate intervals, with few arms about as many or
   fewer. It takes one pass over Θ per round.
+- **`crop`** is for few θ that differ clearly: on a fine grid its last resort is to tell a θ from
+  its nearest neighbour, and its regret grows linearly for longer than these runs (pricing).
 - **Growth below the bound** (a ratio below 1) is not a contradiction: the bound holds for T → ∞,
   and a policy that explored enough early needs no exploration later.
 - **`movielens`** draws rewards from other ratings than those its means were learned from. Policies
