@@ -63,6 +63,8 @@ def scores(belief: Belief, allowed: np.ndarray, rounds: float) -> np.ndarray:
             deviation = np.sqrt(spreads[t, rival] + spreads[t, other])
             if deviation > 0:
                 z = ahead / deviation
+                if z < 0 and rounds * weights[t] * norm.pdf(z) < 1e-5:
+                    continue  # too little to count
                 wins, density = norm.cdf(z), norm.pdf(z) / deviation
                 by = ahead * wins + deviation * norm.pdf(z)
             else:

@@ -17,6 +17,7 @@ from structuredbandits.confidence.memory import Memory
 from structuredbandits.errors import InvalidPolicy
 from structuredbandits.policies.algorithm import Algorithm, Snapshot
 from structuredbandits.policies.lengths import LengthTable, length_table, rounds_after_this
+from structuredbandits.policies.normal_distribution import TAIL, chance_and_density
 from structuredbandits.policies.parameter_checks import LARGEST, positive
 from structuredbandits.policies.protocol import Moment, decide, implements, learn, restore
 from structuredbandits.policies.registration import register
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
 
 # An arm is considered if it resolves the doubt at no more than this many times the least regret.
 _WITHIN = 2.0
-# Standard deviations below which the chance of a normal variable to be positive is neglected.
-_TAIL = -6.0
-_ROOT_HALF = math.sqrt(0.5)
-_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
-# Rows of the scratch numbers; the sums of each rival follow.
-_SCORES, _MEANS, _GAINS, _CHANCES, _RATES, _BASIC_ROWS = 0, 1, 2, 3, 4, 5
+# A rival whose gain at one θ, over all rounds to come, is below this share of a standard deviation
+# is left out there.
+_NEGLIGIBLE = 1e-5
+_HEIGHT = 1.0 / math.sqrt(2.0 * math.pi)
+# Rows of the scratch numbers; the last two are an arm's mean and variance at one θ.
+_SCORES, _MEANS, _GAINS, _CHANCES, _RATES, _MEANS_HERE, _VARIANCES_HERE, _ROWS = range(8)
 
 
 class ValueAgent(NamedTuple):
@@ -60,7 +61,7 @@ class ValueMemory(NamedTuple):
     marks: np.ndarray  # none: no confidence set is kept
     means: np.ndarray  # (parameters, arms) mean of an arm's true mean given θ
     variances: np.ndarray  # (parameters, arms) its variance
-    scratch: np.ndarray  # (basic rows, arms)
+    scratch: np.ndarray  # (rows, arms)
     by_gain: np.ndarray  # (arms, arms) for each rival, all arms' means weighted by its gain
     by_chance: np.ndarray  # (arms, arms) and weighted by its chance
 
@@ -152,7 +153,7 @@ class ValueOfInformation(Algorithm):
             np.zeros(0, dtype=np.int16),
             np.zeros((n_parameters, n_arms)),
             np.zeros((n_parameters, n_arms)),
-            np.zeros((_BASIC_ROWS, n_arms)),
+            np.zeros((_ROWS, n_arms)),
             np.zeros((n_arms, n_arms)),
             np.zeros((n_arms, n_arms)),
         )
@@ -208,25 +209,30 @@ def _expect(memory: ValueMemory, n_plausible: int, allowed: np.ndarray) -> int:
 
 @inline
 def _compare(
-    memory: ValueMemory, row: int, allowed: np.ndarray, leader: int, best: int, rival: int
+    memory: ValueMemory,
+    weight: float,
+    tail: float,
+    n_allowed: int,
+    leader: int,
+    best: int,
+    rival: int,
 ) -> None:
     """Add the gain and the chance of a rival at one θ to its sums.
 
     The rival is compared with the arm that is best at θ; the best arm itself with the leader.
     """
-    parameter, weight = memory.integers[0, row], memory.floats[0, row]
-    means, variances = memory.means[parameter], memory.variances[parameter]
+    means, variances = memory.scratch[_MEANS_HERE], memory.scratch[_VARIANCES_HERE]
     other = leader if rival == best else best
-    ahead = means[allowed[rival]] - means[allowed[other]]
-    spread = variances[allowed[rival]] + variances[allowed[other]]
+    ahead = means[rival] - means[other]
+    spread = variances[rival] + variances[other]
     gain, chance, density = ahead, 1.0, 0.0
     if spread > 0.0:
         deviation = math.sqrt(spread)
         ratio = ahead / deviation
-        if ratio < _TAIL:
+        if ratio < tail:
             return
-        chance = 0.5 * math.erfc(-ratio * _ROOT_HALF)
-        density = _DENSITY * math.exp(-0.5 * ratio * ratio) / deviation
+        chance, density = chance_and_density(ratio)
+        density /= deviation
         gain = ahead * chance + spread * density
     if gain <= 0.0:
         return
@@ -234,12 +240,11 @@ def _compare(
     memory.scratch[_GAINS, rival] += gain
     memory.scratch[_CHANCES, rival] += chance
     by_gain, by_chance = memory.by_gain[rival], memory.by_chance[rival]
-    for place in range(allowed.size):
-        mean = means[allowed[place]]
-        by_gain[place] += gain * mean
-        by_chance[place] += chance * mean
+    for place in range(n_allowed):
+        by_gain[place] += gain * means[place]
+        by_chance[place] += chance * means[place]
     if spread > 0.0:  # where the rival wins its own mean is higher, and the other's lower
-        mine, others = variances[allowed[rival]], variances[allowed[other]]
+        mine, others = variances[rival], variances[other]
         by_gain[rival] += mine * chance
         by_gain[other] -= others * chance
         by_chance[rival] += mine * density
@@ -247,9 +252,12 @@ def _compare(
 
 
 @inline
-def _compare_all(memory: ValueMemory, n_plausible: int, allowed: np.ndarray, leader: int) -> None:
+def _compare_all(
+    memory: ValueMemory, n_plausible: int, allowed: np.ndarray, leader: int, rounds: float
+) -> None:
     """Gain, chance and conditional means of every rival of the leader."""
     n_allowed = allowed.size
+    here, spreads = memory.scratch[_MEANS_HERE], memory.scratch[_VARIANCES_HERE]
     for rival in range(n_allowed):
         memory.scratch[_GAINS, rival] = 0.0
         memory.scratch[_CHANCES, rival] = 0.0
@@ -257,14 +265,21 @@ def _compare_all(memory: ValueMemory, n_plausible: int, allowed: np.ndarray, lea
             memory.by_gain[rival, place] = 0.0
             memory.by_chance[rival, place] = 0.0
     for row in range(n_plausible):
-        means = memory.means[memory.integers[0, row]]
-        best = leader
+        parameter, best = memory.integers[0, row], leader
+        means, variances = memory.means[parameter], memory.variances[parameter]
+        for place in range(n_allowed):  # side by side, so that sums over arms are fast
+            here[place] = means[allowed[place]]
+            spreads[place] = variances[allowed[place]]
         for place in range(n_allowed):
-            if means[allowed[place]] > means[allowed[best]]:
+            if here[place] > here[best]:
                 best = place
+        weight = memory.floats[0, row]
+        # The gain of a rival that is behind by z deviations is at most the density there.
+        size = rounds * weight * _HEIGHT / _NEGLIGIBLE
+        tail = max(-math.sqrt(2.0 * math.log(max(size, 1.0))), TAIL)
         for rival in range(n_allowed):
             if rival != leader or best != leader:
-                _compare(memory, row, allowed, leader, best, rival)
+                _compare(memory, weight, tail, n_allowed, leader, best, rival)
 
 
 @inline
@@ -317,7 +332,7 @@ def score_arms(
     rounds = rounds_after_this(agent.lengths, moment)
     if rounds <= 0.0 or n_allowed == 1:
         return
-    _compare_all(memory, n_plausible, allowed, leader)
+    _compare_all(memory, n_plausible, allowed, leader, rounds)
     cost = _inform(agent, memory, evidence, allowed)
     rates, worth, least, largest = memory.scratch[_RATES], 0, math.inf, 0.0
     for place in range(n_allowed):
