@@ -103,25 +103,25 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _examples(lines: Iterable[str], name: str) -> Iterator[_Labelled]:
     """Read text: an example of several lines ends with an empty line."""
-    block: list[tuple[int, str]] = []
+    pending: list[tuple[int, str]] = []
     several = False
     for number, line in enumerate(lines, start=1):
         text = line.strip()
         if text:
             head = text.split("|", 1)[0].split()
             several = several or not head or head[0] == "shared"
-            block.append((number, text))
-            if not several and len(block) > 1:  # one line per decision
-                yield from _single(block[0], name)
-                block = block[1:]
+            pending.append((number, text))
+            if not several and len(pending) > 1:  # one line per decision
+                yield from _single(pending[0], name)
+                pending = pending[1:]
             continue
-        yield from _several(block, name) if several or len(block) > 1 else _singles(block, name)
-        block = []
-    yield from _several(block, name) if several and block else _singles(block, name)
+        yield from _several(pending, name) if several or len(pending) > 1 else _singles(pending, name)
+        pending = []
+    yield from _several(pending, name) if several and pending else _singles(pending, name)
 
 
-def _singles(block: list[tuple[int, str]], name: str) -> Iterator[_Labelled]:
-    for entry in block:
+def _singles(pending: list[tuple[int, str]], name: str) -> Iterator[_Labelled]:
+    for entry in pending:
         yield from _single(entry, name)
 
 
