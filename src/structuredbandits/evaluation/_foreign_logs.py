@@ -115,7 +115,8 @@ def _examples(lines: Iterable[str], name: str) -> Iterator[_Labelled]:
                 yield from _single(pending[0], name)
                 pending = pending[1:]
             continue
-        yield from _several(pending, name) if several or len(pending) > 1 else _singles(pending, name)
+        together = several or len(pending) > 1
+        yield from _several(pending, name) if together else _singles(pending, name)
         pending = []
     yield from _several(pending, name) if several and pending else _singles(pending, name)
 
