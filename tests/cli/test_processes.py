@@ -86,16 +86,18 @@ def test_a_terminal_without_greek_letters_gets_the_table(start: Start, tmp_path:
 
 
 def test_a_terminal_gets_a_bar_and_a_log_gets_lines(start: Start) -> None:
-    options = ("--policies", "ucb", "--theta", "0.5", "--runs", "3000")
+    options = ("--policies", "ucb", "--theta", "0.5", "--n-jobs", "1")
     main, side = pty.openpty()
-    process = start("simulate", "three-arms", *options, stderr=side)
+    # 10⁹ rounds take several seconds on any machine, and the bar comes after two.
+    process = start("simulate", "three-arms", *options, "--runs", "20000", stderr=side)
     os.close(side)
     shown = read_terminal(main)
     process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0
     assert "simulating" in shown
     assert "100 %" in shown
-    _, logged = start("simulate", "three-arms", *options).communicate(timeout=PATIENCE_SECONDS)
+    second = start("simulate", "three-arms", *options, "--runs", "3000")
+    _, logged = second.communicate(timeout=PATIENCE_SECONDS)
     assert "\x1b" not in logged
     assert "\r" not in logged
 

@@ -160,7 +160,7 @@ _ALL = (
         "Beyond the paper: what each policy loses per interaction, segments weighted by their "
         "shares. One genre for everybody (always) is hard to beat in a short visit.",
         2,
-        108 * 5 * (5_000 + 50),
+        108 * 5 * (5_000 + 50 * 50),
         first.first_interactions,
         weight=20.0,
     ),

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 BASELINE, DEFAULT = "always", "value-of-information"
 POLICIES = (BASELINE, "ts", "ts-c", "prior-index", DEFAULT)
 SHORT, LONG = 50, 5_000
+# A short visit is simulated this many times as often: it takes little time, and chance counts more.
+_MORE = 50
 
 
 def first_interactions(request: ExperimentRequest) -> Outcome:
@@ -34,7 +36,11 @@ def compare_visits(request: ExperimentRequest, horizons: tuple[int, int]) -> Out
     """Compare policies in visits of two lengths."""
     tables = [_regret(request, horizon) for horizon in horizons]
     table = pd.concat(tables, ignore_index=True)
-    settings = {"runs": request.runs, "seed": request.seed, "horizons": list(horizons)}
+    settings = {
+        "runs": [request.runs * _MORE, request.runs],
+        "seed": request.seed,
+        "horizons": list(horizons),
+    }
     figures = {"first interactions": _figure(table, horizons)}
     return Outcome(figures, table, _claims(table, horizons), settings)
 
@@ -50,7 +56,7 @@ def _regret(request: ExperimentRequest, horizon: int) -> pd.DataFrame:
         list(POLICIES),
         segments,
         horizon=horizon,
-        runs=request.runs,
+        runs=request.runs * (_MORE if horizon <= SHORT else 1),
         seed=request.seed,
         n_jobs=request.n_jobs,
         checkpoints=horizon if horizon <= SHORT else "log",
