@@ -144,7 +144,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     held: Connections  # by the class that `limited_protocol` makes
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # theirs is wider
         """Admit a connection, or close it if all others are busy."""
         super().connection_made(transport)
         self.address = self.client[0] if self.client else ""
